@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Operation, Region
 
-from ..dialects.iree_tensor_ext import DispatchTensor
+from ..dialects.iree_encoding.interfaces import encoded_tensor_of
 from ..ir.attribute_access import (
     attribute,
     integer,
@@ -250,7 +250,7 @@ def bound_tensor(op: Operation, binding: Value, offset: Value, dims: Sequence[Va
     Raises OperationError.
     """
     type_ = op.results[0].type
-    tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
+    tensor = encoded_tensor_of(type_)
     if not isinstance(binding, Binding) or tensor is None:
         raise OperationError(op, f"binds {type_}, expected a tensor")
     check_offset(op, int(offset), binding.resource.size)

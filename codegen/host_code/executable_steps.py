@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 from xdsl.ir import Operation, Region, SSAValue
 
+from ...dialects.iree_encoding.interfaces import encoded_tensor_of
 from ...dialects.tensor.dialect import UPDATES
 from ...interpreter.bindings import check_stored_shape
 from ...interpreter.kernels import (
@@ -108,7 +108,7 @@ def dispatched_tensor(
     load = loaded.owner
     if not isinstance(content, HostResource) or not isinstance(load, Operation):
         return None
-    tensor: Any = getattr(load.operands[0].type, "encoded_tensor", lambda: None)()
+    tensor = encoded_tensor_of(load.operands[0].type)
     if tensor is None or lowering.number(starts[0]) != 0 or resolved_layout(op, tensor) is None:
         return None
     bound = bind_tensor(load, content, tensor, tensor.get_shape())
@@ -190,7 +190,7 @@ def _subspan(lowering: FunctionLowering, op: Operation) -> None:
     binding = resource_of(lowering, op, 0)
     offset, *dims = (lowering.number(each) for each in op.operands[1:])
     kind = op.results[0].type
-    tensor = getattr(kind, "encoded_tensor", lambda: None)()
+    tensor = encoded_tensor_of(kind)
     if tensor is None:
         raise NotLowered(op, f"binds {kind}, expected a tensor")
     at_start = SizeRules(((Word(0), 0),), (Word(1),))

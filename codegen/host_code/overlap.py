@@ -14,14 +14,14 @@ start: it is moved down to its first reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from ...dialects.iree_encoding.interfaces import encoded_tensor_of
 from ...interpreter.kernels import tied_argument
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
@@ -63,46 +63,92 @@ def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
     Each collective that gains from it gets a step that starts it; its own step is where it is
     awaited.
     """
-    communication = _Communication(kernel_of)
-    steps = schedule.steps
-    defined = {value: position for position, step in enumerate(steps) for value in _defined(step)}
-    begins: dict[int, list[Step]] = {}
-    ends: dict[int, list[Step]] = {}
-    moved: set[int] = set()
-    free = 0
-    for position, step in enumerate(steps):
-        if not communication.in_step(step):
-            continue
-        free, earliest = position + 1, free
-        op = step.operation
-        starts = dispatched_collective(op, kernel_of) is not None
-        if not starts and op.name not in (SENDS, RECEIVES):
-            continue
-        begin = _ready(op, defined, earliest) if op.name != RECEIVES else position
-        end = position
-        if op.name != SENDS:
-            later = range(free, len(steps))
-            end = next(
-                (each for each in later if communication.awaits(steps[each], op)), len(steps)
-            )
-        if begin is None or not any(map(_works, islice(steps, begin, end))):
-            continue
-        if starts:
-            begins.setdefault(begin, []).append(replace(step, starts=True))
-        free = begin if op.name == SENDS else end
-        ends.setdefault(free, []).append(step)
-        moved.add(position)
-        defined.update(dict.fromkeys(op.results, free - 1))
-    order = [
-        each
-        for position, step in enumerate((*steps, None))
-        for each in (
-            *ends.get(position, ()),
-            *begins.get(position, ()),
-            *([] if step is None or position in moved else [step]),
-        )
-    ]
-    return replace(schedule, steps=tuple(order)) if moved else schedule
+    windows = _Overlap(schedule.steps, kernel_of).windows()
+    return replace(schedule, steps=_reordered(schedule.steps, windows)) if windows else schedule
+
+
+class _Overlap:
+    """Finds the steps that each collective and message of a block can overlap."""
+
+    def __init__(self, steps: Sequence[Step], kernel_of: KernelOf) -> None:
+        self._steps = steps
+        self._kernel_of = kernel_of
+        self._communication = _Communication(kernel_of)
+        self._available = {
+            value: position + 1 for position, step in enumerate(steps) for value in _defined(step)
+        }
+        """The first position at which a value can be read."""
+
+    def windows(self) -> dict[int, range]:
+        """Return the window of each step that moves, by the step's position.
+
+        The step can run from the first position of its window until just before the position after
+        its last.
+        """
+        found: dict[int, range] = {}
+        after_communication = 0
+        for position, step in enumerate(self._steps):
+            if not self._communication.in_step(step):
+                continue
+            window = self._window(position, after_communication)
+            after_communication = position + 1
+            if window is not None and any(map(_works, self._steps[window.start : window.stop])):
+                found[position] = window
+                after_communication = _new_position(step, window)
+                results = step.operation.results
+                self._available.update(dict.fromkeys(results, after_communication))
+        return found
+
+    def _window(self, position: int, earliest: int) -> range | None:
+        """Return the window of a step from `earliest` on; `None` if it cannot move."""
+        op = self._steps[position].operation
+        is_message = op.name in (SENDS, RECEIVES)
+        if not is_message and dispatched_collective(op, self._kernel_of) is None:
+            return None
+        begin = position if op.name == RECEIVES else self._ready(op, earliest)
+        end = position if op.name == SENDS else self._first_awaiting(op, position + 1)
+        return None if begin is None else range(begin, end)
+
+    def _ready(self, op: Operation, earliest: int) -> int | None:
+        """Return the first position, from `earliest` on, at which all operands are available.
+
+        Returns `None` if that is not known.
+        """
+        for operand in op.operands:
+            if operand in self._available:
+                earliest = max(earliest, self._available[operand])
+            elif _is_computed_beside(operand, op):
+                return None
+        return earliest
+
+    def _first_awaiting(self, op: Operation, first: int) -> int:
+        """Return the position of the step from `first` on that `op` must end before."""
+        later = range(first, len(self._steps))
+        awaiting = (each for each in later if self._communication.awaits(self._steps[each], op))
+        return next(awaiting, len(self._steps))
+
+
+def _new_position(step: Step, window: range) -> int:
+    """Return the position in front of which a step runs: a send early, all others late."""
+    return window.start if step.operation.name == SENDS else window.stop
+
+
+def _reordered(steps: Sequence[Step], windows: Mapping[int, range]) -> tuple[Step, ...]:
+    """Move the steps that have a window, and start collectives where their windows begin."""
+    moved: dict[int, list[Step]] = defaultdict(list)
+    started: dict[int, list[Step]] = defaultdict(list)
+    for position, window in windows.items():
+        step = steps[position]
+        moved[_new_position(step, window)].append(step)
+        if step.operation.name not in (SENDS, RECEIVES):
+            started[window.start].append(replace(step, starts=True))
+    order: list[Step] = []
+    for position in range(len(steps) + 1):
+        # One collective ends before the next one starts.
+        order += moved[position] + started[position]
+        if position < len(steps) and position not in windows:
+            order.append(steps[position])
+    return tuple(order)
 
 
 def can_start(op: Operation) -> bool:
@@ -112,19 +158,6 @@ def can_start(op: Operation) -> bool:
     shapes = (type_shape(each.type, op) or () for each in (op.operands[0], *op.results))
     numbers = (constant_attribute(each) is not None for each in op.operands[1:])
     return all(size >= 0 for shape in shapes for size in shape) and all(numbers)
-
-
-def _ready(op: Operation, defined: dict[SSAValue, int], earliest: int) -> int | None:
-    """Return the first position, from `earliest` on, at which all operands are available.
-
-    Returns `None` if that is not known.
-    """
-    for operand in op.operands:
-        if operand in defined:
-            earliest = max(earliest, defined[operand] + 1)
-        elif _is_computed_beside(operand, op):
-            return None
-    return earliest
 
 
 def _is_computed_beside(value: SSAValue, op: Operation) -> bool:
@@ -193,7 +226,9 @@ def dispatched_collective(op: Operation, kernel_of: KernelOf) -> Operation | Non
         return None
     found = [each for each in body[0].ops if operation_name(each) in COLLECTIVE_RULES]
     others = {operation_name(each) for each in body[0].ops} - set(COLLECTIVE_RULES)
-    if len(body) > 1 or len(found) != 1 or not others <= _AROUND or not can_start(found[0]):
+    if len(body) > 1 or len(found) != 1 or not others <= _ALLOWED_BESIDE_COLLECTIVE:
+        return None
+    if not can_start(found[0]):
         return None
     load = found[0].operands[0].owner
     if len(found[0].operands) != 1:
@@ -201,13 +236,13 @@ def dispatched_collective(op: Operation, kernel_of: KernelOf) -> Operation | Non
     return found[0] if isinstance(load, Operation) and _is_whole_argument(load) else None
 
 
-_AROUND = frozenset(
+_ALLOWED_BESIDE_COLLECTIVE = frozenset(
     (
         *("arith.constant", "func.return", "iree_tensor_ext.dispatch.tensor.load"),
         *("iree_tensor_ext.dispatch.tensor.store", "stream.binding.subspan"),
     )
 )
-"""The operations beside its collective that such a kernel may contain."""
+"""What a kernel may contain that does nothing but a collective."""
 
 
 def _is_whole_argument(load: Operation) -> bool:
@@ -220,10 +255,8 @@ def _is_whole_argument(load: Operation) -> bool:
     argument = binding.operands[0]
     is_first = isinstance(argument, BlockArgument) and argument.index == 0
     offset = constant_attribute(binding.operands[1])
-    whole: Any = getattr(binding.results[0].type, "encoded_tensor", lambda: None)()
-    is_whole = whole is not None and tuple(whole.get_shape()) == type_shape(
-        load.results[0].type, load
-    )
+    whole = encoded_tensor_of(binding.results[0].type)
+    is_whole = whole is not None and whole.get_shape() == type_shape(load.results[0].type, load)
     return is_first and is_whole and len(binding.operands) == 2 and _is_zero(offset)
 
 

@@ -11,6 +11,7 @@ from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineSymExpr,
 )
 
 from .ast_builder import AstBuilder, Term
@@ -53,5 +54,5 @@ def affine_term(
                 return code.floor_divide(left, right)
             case AffineBinaryOpKind.CeilDiv:
                 return code.ceiling_divide(left, right)
-    position = getattr(expression, "position", 0)
-    return operands[dimensions + position]
+    assert isinstance(expression, AffineSymExpr)
+    return operands[dimensions + expression.position]

@@ -269,6 +269,11 @@ class EncodingTypeInterface(TypeAttribute, ABC):
         """Return the type with another encoding, or without one."""
 
 
+def encoded_tensor_of(type_: Attribute) -> Tensor | None:
+    """Return the tensor that a type holds; `None` if it holds none."""
+    return type_.encoded_tensor() if isinstance(type_, EncodingTypeInterface) else None
+
+
 def tensor_encoding(type_: Attribute) -> TensorEncoding | None:
     """Return the encoding of a ranked tensor type; `None` if it is no `TensorEncoding`."""
     if isinstance(type_, TensorType):

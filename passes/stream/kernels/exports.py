@@ -9,7 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ....dialects.iree_encoding.interfaces import EncodingTypeInterface, Tensor, tensor_encoding
+from ....dialects.iree_encoding.interfaces import Tensor, encoded_tensor_of, tensor_encoding
 from ....dialects.stream.executables import ExecutableExportOp, ExecutableOp
 from ....ir.diagnostics import OperationError
 
@@ -57,10 +57,7 @@ def bound_tensor(operation: Operation) -> Tensor | None:
     """Return the encoded tensor type as which an operation reads a binding, or `None`."""
     if operation.name != SUBSPAN:
         return None
-    type_ = operation.results[0].type
-    if not isinstance(type_, EncodingTypeInterface):
-        return None
-    tensor = type_.encoded_tensor()
+    tensor = encoded_tensor_of(operation.results[0].type)
     return None if tensor is None or tensor_encoding(tensor) is None else tensor
 
 
