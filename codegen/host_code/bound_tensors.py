@@ -34,7 +34,7 @@ from ...tiling.packed_layouts import PackedLayout
 from ..kernels.packing import write_relayout
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
-from .kernel_dispatch import run_kernel
+from .kernel_dispatch import run_kernel_at
 from .size_rules import bytes_of, inside_whole
 from .values import (
     BoundTensor,
@@ -280,7 +280,9 @@ def _relay(
     )
     packed = bound.contents.address
     source, target = (plain.address, packed) if is_pack else (packed, plain.address)
-    run_kernel(lowering, text, op, [target, source], [*bound.shape, *extents])
+    builder = lowering.builder
+    moved = builder.multiply(builder.product(bound.shape), 2 * plain.dtype.itemsize)
+    run_kernel_at(lowering, text, op, [target, source], [*bound.shape, *extents], moved)
     return True
 
 

@@ -12,7 +12,7 @@ from ...interpreter.function_signatures import argument_types, result_types
 from ...ir.attribute_access import flag, integers, operand_groups, symbol
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
-from ...runtime.host.program import Label, Outgoing, Register
+from ...runtime.host.program import FRAME_SIZE, Label, Outgoing, Register
 from .function_lowering import BlockGraph, FunctionLowering, lowers, lowers_branch
 from .program_lowering import callee_of
 from .tensor_steps import insertion_geometry, write_part
@@ -351,7 +351,7 @@ def _call(lowering: FunctionLowering, op: Operation) -> None:
     if shown != [*argument_types(callee), *result_types(callee)]:
         raise NotLowered(op, f"passes buffer views of other tensors than @{name} takes and returns")
     number = lowering.program.function(callee, name)
-    _emit_call(lowering, op, op.operands, lambda: lowering.builder.emit("call", number, 0))
+    _emit_call(lowering, op, op.operands, lambda: lowering.builder.emit("call", number, FRAME_SIZE))
 
 
 @lowers("func.constant")
@@ -369,7 +369,7 @@ def _call_indirect(lowering: FunctionLowering, op: Operation) -> None:
     arguments = op.operands[1:]
     if any(passed_type(each, op) != each.type for each in (*arguments, *op.results)):
         raise NotLowered(op, "passes buffer views to a function that is only known at run time")
-    _emit_call(lowering, op, arguments, lambda: builder.emit("call_register", function, 0))
+    _emit_call(lowering, op, arguments, lambda: builder.emit("call_register", function, FRAME_SIZE))
 
 
 def _emit_call(

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ...runtime.abi.lapack import LapackFunction
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
-from ...runtime.host.program import Register
+from ...runtime.host.program import FRAME_SIZE, Register
 from ..kernels.kernel_text import (
     Bound,
     Constant,
@@ -22,14 +22,11 @@ from .function_lowering import FunctionLowering
 from .small_kernels import write_small_kernel
 from .values import HostTensor
 
-LARGE_WORK = 1 << 20
-"""An estimate of work for kernels that all workers of a device share."""
-
 Memory = HostTensor | Register
 """What a kernel is bound to: a tensor, or a scalar in a register."""
 
 
-def dispatch(
+def run_kernel(
     lowering: FunctionLowering,
     kernel: KernelText,
     bound: Mapping[Bound, Memory],
@@ -48,13 +45,40 @@ def dispatch(
     constants = [_constant(lowering, each, bound, sections) for each in kernel.constants]
     if write_small_kernel(builder, kernel, bindings):
         return
-    work = _work(lowering, kernel, bound, points)
+    work = builder.add(_bytes_moved(lowering, kernel, bound, points), products)
+    tiles = _needed_tiles(lowering, kernel, bound, constants)
+    _emit_run(lowering, kernel, op, tiles, work, bindings, constants)
+
+
+def run_kernel_at(
+    lowering: FunctionLowering,
+    kernel: KernelText,
+    op: Operation,
+    addresses: Sequence[Register],
+    constants: Sequence[IndexOrInt],
+    work: IndexOrInt,
+) -> None:
+    """Run a kernel on addresses, results first; `work` is the number of bytes that it moves."""
+    tiles = kernel.tiles.evaluate(lowering.builder, constants)
+    _emit_run(lowering, kernel, op, tiles, work, addresses, constants)
+
+
+def _emit_run(
+    lowering: FunctionLowering,
+    kernel: KernelText,
+    op: Operation,
+    tiles: IndexOrInt,
+    work: IndexOrInt,
+    bindings: Sequence[Register],
+    constants: Sequence[IndexOrInt],
+) -> None:
+    builder = lowering.builder
     builder.emit(
         "run",
         lowering.program.kernel(kernel, op),
-        0,
-        builder.hold(_needed_tiles(lowering, kernel, bound, constants)),
-        builder.hold(_reported_work(builder, kernel, builder.add(work, products))),
+        FRAME_SIZE,
+        builder.hold(tiles),
+        builder.hold(_reported_work(builder, kernel, work)),
         tuple(bindings),
         builder.hold_all(constants),
     )
@@ -74,26 +98,6 @@ def _reported_work(builder: Builder, kernel: KernelText, work: IndexOrInt) -> In
     return builder.compute("maxsi_i64", work, builder.constant(UNDIVIDED_WORK))
 
 
-def run_kernel(
-    lowering: FunctionLowering,
-    kernel: KernelText,
-    op: Operation,
-    bindings: Sequence[Register],
-    constants: Sequence[IndexOrInt],
-) -> None:
-    """Run a kernel on addresses, results first, and constants."""
-    builder = lowering.builder
-    builder.emit(
-        "run",
-        lowering.program.kernel(kernel, op),
-        0,
-        builder.hold(kernel.tiles.evaluate(builder, constants)),
-        builder.constant(LARGE_WORK),
-        tuple(bindings),
-        builder.hold_all(constants),
-    )
-
-
 def _needed_tiles(
     lowering: FunctionLowering,
     kernel: KernelText,
@@ -109,9 +113,9 @@ def _needed_tiles(
     for each in kernel.writes:
         found = bound.get(each)
         written.append(builder.size(found.shape) if isinstance(found, HostTensor) else 1)
-    tiles = kernel.tiles.evaluate(builder, constants)
     if not any(written):
         return 0
+    tiles = kernel.tiles.evaluate(builder, constants)
     if any(isinstance(size, int) and size > 0 for size in written):
         return tiles
     total: IndexOrInt = 0
@@ -156,13 +160,13 @@ def _constant(
     return lowering.shape(each.tensor)[each.dimension]
 
 
-def _work(
+def _bytes_moved(
     lowering: FunctionLowering,
     kernel: KernelText,
     bound: Mapping[Bound, Memory],
     points: IndexOrInt | None,
 ) -> IndexOrInt:
-    """Return the number of bytes that a kernel reads and writes, as an estimate of work."""
+    """Return the number of bytes that a kernel reads and writes, an estimate of its work."""
     builder = lowering.builder
     total: IndexOrInt = 0
     for each in dict.fromkeys((*kernel.writes, *kernel.reads)):
@@ -171,7 +175,7 @@ def _work(
             found = lowering.values.get(each)
         if isinstance(found, HostTensor):
             count = builder.product(found.shape)
-            if isinstance(count, int) and isinstance(points, int):
-                count = min(count, points)
+            if points is not None:
+                count = builder.minimum(count, points)
             total = builder.add(total, builder.multiply(count, found.dtype.itemsize))
     return total

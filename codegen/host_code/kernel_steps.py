@@ -32,7 +32,7 @@ from ..kernels.reduction_loops import loop_sizes
 from ..kernels.schedule import Step
 from .bound_tensors import result_binding
 from .function_lowering import FunctionLowering, lowers
-from .kernel_dispatch import Memory, dispatch
+from .kernel_dispatch import Memory, run_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
 
 
@@ -52,7 +52,7 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
         _sections(lowering, step, kernel, bound)
     elif product is None:
         points = _points(lowering, step)
-        dispatch(lowering, kernel, bound, step.operation, points=points)
+        run_kernel(lowering, kernel, bound, step.operation, points=points)
     else:
         _product(lowering, step, kernel, product, bound)
     for value in kernel.writes:
@@ -89,7 +89,7 @@ def _sections(
     top, end = builder.label(), builder.label()
     with lowering.branch():
         builder.bind_label(top)
-        dispatch(lowering, kernel, bound, step.operation, {RESUMES: running})
+        run_kernel(lowering, kernel, bound, step.operation, {RESUMES: running})
         builder.jump_unless(running, end)
         builder.jump(top)
     builder.bind_label(end)
@@ -154,7 +154,7 @@ def _product(
 
     def by_panels() -> None:
         def run(text: KernelText, sections: Mapping[SectionConstant, IndexOrInt]) -> None:
-            dispatch(lowering, text, bound, step.operation, sections, work)
+            run_kernel(lowering, text, bound, step.operation, sections, work)
 
         panels = _run_product(lowering, product, sizes, bound, run)
         for each in panels:
@@ -164,13 +164,13 @@ def _product(
         if work >= MIN_PANEL_PRODUCT:
             by_panels()
         else:
-            dispatch(lowering, kernel, bound, step.operation, None, work)
+            run_kernel(lowering, kernel, bound, step.operation, None, work)
         return
     large, end = builder.label(), builder.label()
     condition = builder.hold(builder.compare("sge", work, MIN_PANEL_PRODUCT))
     builder.emit("jump_if", condition, large)
     with lowering.branch():
-        dispatch(lowering, kernel, bound, step.operation, None, work)
+        run_kernel(lowering, kernel, bound, step.operation, None, work)
         builder.jump(end)
     with lowering.branch():
         builder.bind_label(large)
@@ -189,7 +189,7 @@ def _lapack(lowering: FunctionLowering, op: Operation) -> None:
     bound: dict[Bound, Memory] = {}
     for result in op.results:
         bound[result] = lowering.new_tensor(op, lowering.shape(result), result)
-    dispatch(lowering, lowering.program.text(op, lambda: write_lapack_call(op, call)), bound, op)
+    run_kernel(lowering, lowering.program.text(op, lambda: write_lapack_call(op, call)), bound, op)
     for result in op.results:
         lowering.bind(result, bound[result])
 

@@ -14,7 +14,7 @@ from ..kernels.kernel_text import Bound, KernelText
 from ..kernels.loop_nests import write_scalar_kernel
 from ..scalar_ops.scalars import is_scalar_operation
 from .function_lowering import FunctionLowering, lowers
-from .kernel_dispatch import Memory, dispatch
+from .kernel_dispatch import Memory, run_kernel
 from .scalars import has_instructions, write_instructions
 from .values import element_dtype
 
@@ -70,7 +70,7 @@ def _by_kernel(lowering: FunctionLowering, op: Operation, text: KernelText) -> N
     places: dict[Bound, Memory] = dict(zip(op.results, registers, strict=True))
     for register in registers:
         builder.move(register, 0)
-    dispatch(lowering, text, places, op)
+    run_kernel(lowering, text, places, op)
     for result, register in zip(op.results, registers, strict=True):
         address = builder.compute("address", register)
         dtype = element_dtype(result.type, op)

@@ -30,7 +30,7 @@ from ...tiling.packed_arrays import to_bytes
 from ..kernels.packing import write_fill
 from .bound_tensors import has_spare_bits
 from .function_lowering import FunctionLowering, lowers
-from .kernel_dispatch import run_kernel
+from .kernel_dispatch import run_kernel_at
 from .size_rules import PART_OF_BYTES, same_sizes
 from .values import HostResource, NotLowered, dynamic_words, element_dtype, filled_words
 
@@ -238,7 +238,7 @@ def _write_pattern(
     element = integer_element(8 * data.size)
     text = lowering.program.text((op, data.size), lambda: write_fill(op, element))
     count = builder.floor_divide(target.size, data.size)
-    run_kernel(lowering, text, op, [target.address], [count, pattern])
+    run_kernel_at(lowering, text, op, [target.address], [count, pattern], target.size)
 
 
 @lowers("stream.async.update")

@@ -17,7 +17,7 @@ from ..kernels.expressions import RESHAPES
 from ..kernels.loop_nests import write_slice, write_slice_update
 from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS, dimensions_of_part
 from .function_lowering import FunctionLowering, lowers
-from .kernel_dispatch import dispatch
+from .kernel_dispatch import run_kernel
 from .values import HostTensor, NotLowered, Shape, dynamic_words, element_dtype
 
 
@@ -265,7 +265,7 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
         return
     target = lowering.new_tensor(op, shape, result)
     text = lowering.program.text(op, lambda: write_slice(op))
-    dispatch(lowering, text, {result: target}, op, points=lowering.builder.product(shape))
+    run_kernel(lowering, text, {result: target}, op, points=lowering.builder.product(shape))
     lowering.bind(result, target)
 
 
@@ -297,4 +297,4 @@ def write_part(
         builder.emit("copy", _start(lowering, target, offsets), source.address, size)
         return
     text = lowering.program.text(op, lambda: write_slice_update(op))
-    dispatch(lowering, text, {text.writes[0]: target}, op, points=builder.product(source.shape))
+    run_kernel(lowering, text, {text.writes[0]: target}, op, points=builder.product(source.shape))

@@ -55,6 +55,9 @@ Operand = AnyRegister | int | Label | tuple[AnyRegister, ...]
 Constant = int | ArrayAddress | LapackFunction
 RegisterValues = Sequence[int]
 
+FRAME_SIZE = 0
+"""Stands for the size of the function's frame in an instruction, until the function is complete."""
+
 
 @dataclass(slots=True, eq=False)
 class Instruction:
