@@ -16,7 +16,7 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
-from mesh_opt.codegen.cache import compile_functions, compile_module
+from mesh_opt.codegen.cache import compile_functions, compile_llvm
 from mesh_opt.codegen.microkernels.products import tile_of
 from mesh_opt.codegen.microkernels.vectors import accumulate, multiply_add, splat
 from mesh_opt.runtime.abi.elements import F32
@@ -51,7 +51,7 @@ def least_seconds(work: Callable[[int], object]) -> float:
 def multiply_adds_per_second() -> float:
     """Measure f32 multiply-adds, with as many accumulators as a product's tile."""
     tile = tile_of(F32)
-    code = compile_module(f"peak of {tile}", _write_multiply_adds)
+    code = compile_llvm(f"peak of {tile}", _write_multiply_adds)
     run = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64, ctypes.c_float)(code.address)
     seconds = least_seconds(lambda thread: run(STEPS, 0.5))
     return workers() * STEPS * tile.rows * tile.columns / seconds

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import struct
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,10 +36,6 @@ KERNELS = "kernels"
 MAX_FOLDER_BYTES = 1 << 29
 """The limit for the cache folder in bytes; the least recently used files are removed."""
 
-FORMAT = "6"
-"""The version of the format of cached files."""
-
-
 _lock = RLock()
 """Held while a function is looked up, compiled and loaded."""
 
@@ -49,35 +44,34 @@ _recent: OrderedDict[str, Native] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
-    """A function in LLVM IR.
+class FunctionSource:
+    """What a native function is compiled from.
 
-    - `text`: what the function is generated from; functions with equal texts are the same;
-    - `write`: returns the text of an LLVM module that defines the function under the given name.
+    - `key`: what determines its code; functions with equal keys are the same;
+    - `write_llvm`: returns the text of an LLVM module that defines the function under a given name.
     """
 
-    text: str
-    write: Callable[[str], str]
+    key: str
+    write_llvm: Callable[[str], str]
 
     def digest(self) -> str:
         """Return the hash that identifies the function and the platform."""
-        return hashlib.sha256("\0".join((self.text, _platform())).encode()).hexdigest()
+        return hashlib.sha256("\0".join((self.key, _platform())).encode()).hexdigest()
 
 
-def compile_module(text: str, write: Callable[[str], str]) -> Native:
-    """Return the native code of one `Module`."""
-    return compile_modules([Module(text, write)])[0]
+def compile_llvm(key: str, write_llvm: Callable[[str], str]) -> Native:
+    """Return the native code of one `FunctionSource`."""
+    return compile_sources([FunctionSource(key, write_llvm)])[0]
 
 
 def compile_kernels(functions: Sequence[ast.FunctionDef]) -> list[Native]:
     """Return the native code of kernels; equal kernels share it."""
-
-    return compile_modules(
-        [Module(ast.dump(each), partial(_kernel_text, each)) for each in functions]
+    return compile_sources(
+        [FunctionSource(ast.dump(each), partial(_llvm_of_kernel, each)) for each in functions]
     )
 
 
-def _kernel_text(function: ast.FunctionDef, name: str) -> str:
+def _llvm_of_kernel(function: ast.FunctionDef, name: str) -> str:
     from .kernels.llvm_lowering import kernel_module
 
     return str(kernel_module(function, name))
@@ -85,20 +79,20 @@ def _kernel_text(function: ast.FunctionDef, name: str) -> str:
 
 def compile_functions(functions: Sequence[FunctionType]) -> list[Native]:
     """Return the native code of functions."""
-    return compile_modules([*map(_module_of, functions)])
+    return compile_sources([*map(_source_of, functions)])
 
 
 def compile_missing(functions: Sequence[FunctionType]) -> None:
     """Compile the functions that are in no cache; others are not even loaded."""
     folder = cache_folder(KERNELS)
-    modules = {module.digest(): module for module in map(_module_of, functions)}
-    kept = {each for each in modules if folder is not None and (folder / each).exists()}
-    compile_modules([each for key, each in modules.items() if key not in kept])
+    sources = {source.digest(): source for source in map(_source_of, functions)}
+    kept = {each for each in sources if folder is not None and (folder / each).exists()}
+    compile_sources([each for digest, each in sources.items() if digest not in kept])
 
 
-def _module_of(function: FunctionType) -> Module:
-    text = "\0".join((function.__name__, *_origins(function)))
-    return Module(text, partial(_function_text, function))
+def _source_of(function: FunctionType) -> FunctionSource:
+    key = "\0".join((function.__name__, *_origins(function)))
+    return FunctionSource(key, partial(_llvm_of_function, function))
 
 
 def _origins(function: FunctionType) -> list[str]:
@@ -133,29 +127,26 @@ def _global_names(code: CodeType) -> Iterator[str]:
             yield from _global_names(each)
 
 
-def _function_text(function: FunctionType, name: str) -> str:
+def _llvm_of_function(function: FunctionType, name: str) -> str:
     from .native_functions import function_module
 
     return str(function_module(function, name))
 
 
-def compile_modules(modules: Sequence[Module]) -> list[Native]:
+def compile_sources(sources: Sequence[FunctionSource]) -> list[Native]:
     """Return the native code of functions: from memory, from disk, or compiled in parallel."""
-    digests = [each.digest() for each in modules]
-    wanted = dict(zip(digests, modules, strict=True))
+    digests = [each.digest() for each in sources]
+    wanted = dict(zip(digests, sources, strict=True))
     with _lock:
         natives = {digest: _known(digest) for digest in wanted}
         missing = [digest for digest, native in natives.items() if native is None]
-        # Long texts take longest to compile; started last, one would leave the other cores idle.
-        missing.sort(key=lambda digest: len(wanted[digest].text), reverse=True)
-        names = [f"mesh_{digest[:32]}" for digest in missing]
-        texts = [
-            partial(wanted[digest].write, name) for digest, name in zip(missing, names, strict=True)
-        ]
-        codes = _compiled(texts) if texts else []
-        for digest, name, code in zip(missing, names, codes, strict=True):
-            _keep(digest, name, code)
-            natives[digest] = _loaded[digest] = load_object(name, code)
+        # Long functions take longest to compile; started last, one would leave other cores idle.
+        missing.sort(key=lambda digest: len(wanted[digest].key), reverse=True)
+        writers = [partial(wanted[digest].write_llvm, _symbol(digest)) for digest in missing]
+        codes = _compiled(writers) if writers else []
+        for digest, code in zip(missing, codes, strict=True):
+            _keep(digest, code)
+            natives[digest] = _loaded[digest] = load_object(_symbol(digest), code)
         found = {digest: native for digest, native in natives.items() if native is not None}
         for digest, native in found.items():
             _recent[digest] = native
@@ -165,25 +156,30 @@ def compile_modules(modules: Sequence[Module]) -> list[Native]:
         return [found[digest] for digest in digests]
 
 
-def _compiled(texts: Sequence[Callable[[], str]]) -> list[bytes]:
+def _symbol(digest: str) -> str:
+    """Return the name of a function in its object code."""
+    return f"mesh_{digest[:32]}"
+
+
+def _compiled(writers: Sequence[Callable[[], str]]) -> list[bytes]:
     from .parallel_compilation import compile_in_parallel
 
-    return compile_in_parallel(texts)
+    return compile_in_parallel(writers)
 
 
 def _known(digest: str) -> Native | None:
     """Return a function from memory or from the disk cache, `None` if it is in neither."""
     native = _loaded.get(digest)
-    if native is None and (kept := _read(digest)) is not None:
-        native = _loaded[digest] = load_object(*kept)
+    if native is None and (code := _read(digest)) is not None:
+        native = _loaded[digest] = load_object(_symbol(digest), code)
     return native
 
 
-def _keep(digest: str, symbol: str, code: bytes) -> None:
-    """Write object code to the disk cache."""
+def _keep(digest: str, code: bytes) -> None:
+    """Write object code to the disk cache, after its checksum."""
     folder = cache_folder(KERNELS)
     if folder is not None:
-        write_private(folder / digest, _pack(symbol.encode(), code))
+        write_private(folder / digest, hashlib.sha256(code).digest() + code)
         _drop_oldest(folder)
 
 
@@ -193,32 +189,17 @@ def _drop_oldest(folder: Path) -> None:
     drop_oldest(folder, MAX_FOLDER_BYTES)
 
 
-def _read(digest: str) -> tuple[str, bytes] | None:
-    """Return symbol and object code from the disk cache, `None` if missing or damaged."""
+def _read(digest: str) -> bytes | None:
+    """Return object code from the disk cache, `None` if missing or damaged."""
     folder = cache_folder(KERNELS)
     if folder is None:
         return None
     try:
-        symbol, code = _unpack(read_private(folder / digest))
-    except (OSError, ValueError):
+        data = read_private(folder / digest)
+    except OSError:
         return None
-    return symbol.decode(), code
-
-
-# The format of a file: a checksum, the lengths of the symbol and of the code, then both.
-
-
-def _pack(*parts: bytes) -> bytes:
-    body = struct.pack("<2Q", *(len(part) for part in parts)) + b"".join(parts)
-    return hashlib.sha256(body).digest() + body
-
-
-def _unpack(data: bytes) -> tuple[bytes, bytes]:
-    digest, body = data[:32], data[32:]
-    if hashlib.sha256(body).digest() != digest or len(body) < 16:
-        raise ValueError("a damaged file")
-    first, _ = struct.unpack_from("<2Q", body)
-    return body[16 : 16 + first], body[16 + first :]
+    checksum, code = data[:32], data[32:]
+    return code if code and hashlib.sha256(code).digest() == checksum else None
 
 
 _HERE = Path(__file__).parent
@@ -236,7 +217,7 @@ _PRIMITIVE_SOURCES = (
         for path in sorted((_HERE / room).glob("*.py"))
     ),
 )
-"""The files that define what a name in the text of a function means and what code it becomes."""
+"""The files that define what a name in a key means, what code it becomes, and how it is stored."""
 
 
 _PRIMITIVES = hashlib.sha256(b"".join(path.read_bytes() for path in _PRIMITIVE_SOURCES)).hexdigest()
@@ -245,4 +226,4 @@ _PRIMITIVES = hashlib.sha256(b"".join(path.read_bytes() for path in _PRIMITIVE_S
 @cache
 def _platform() -> str:
     """Return everything, beside the function itself, that its native code depends on."""
-    return "|".join((FORMAT, *target_platform().values(), _PRIMITIVES))
+    return "|".join((*target_platform().values(), _PRIMITIVES))

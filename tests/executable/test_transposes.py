@@ -276,13 +276,13 @@ def test_with_arithmetic(
 def test_blocks_of_bytes_are_loops_over_squares(monkeypatch: pytest.MonkeyPatch) -> None:
     """64 squares of shuffles in a row took LLVM 13 seconds."""
     texts: list[str] = []
-    original = cache.compile_modules
+    original = cache.compile_sources
 
-    def compile_modules(modules: Sequence[cache.Module]) -> list[Native]:
-        texts.extend(each.text for each in modules)
-        return original(modules)
+    def compile_sources(sources: Sequence[cache.FunctionSource]) -> list[Native]:
+        texts.extend(each.key for each in sources)
+        return original(sources)
 
-    monkeypatch.setattr(cache, "compile_modules", compile_modules)
+    monkeypatch.setattr(cache, "compile_sources", compile_sources)
     test_with_arithmetic((140, 130), (1, 0), "i8", False)
     assert sum("transpose_1" in text for text in texts) == 2
     assert max(text.count("transpose_1") for text in texts) == 2
