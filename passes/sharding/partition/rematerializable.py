@@ -76,7 +76,7 @@ class Rematerializable:
         return self._insert(rebuilt(operation, [*scalars, *rest], [found]))
 
     def _insert(self, made: Operation) -> SSAValue:
-        """Insert another form of the operation."""
+        """Insert another form of the operation, which keeps the name of the result."""
         made.results[0].name_hint = self.result.name_hint
         return self.emitter.insert(made)
 
@@ -106,7 +106,7 @@ class Rematerializable:
         if splat is not None:
             scalar = emitter.insert(_element_of_splat(splat))
             sizes = emitter.dynamic_sizes(found, self._sizes(target))
-            return emitter.insert(tensor.SplatOp(scalar, sizes, found))
+            return self._insert(tensor.SplatOp(scalar, sizes, found))
         return emit_reshard(
             emitter,
             self.shard(None),

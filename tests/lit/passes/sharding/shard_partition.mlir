@@ -351,3 +351,18 @@ func.func @rows_one_by_one(%x: tensor<4x6xf32>, %row: tensor<1x6xf32>) -> tensor
   }
   return %r : tensor<4x6xf32>
 }
+
+// -----
+
+shard.grid @g(shape = 2)
+
+// The shards of a constant keep its name, also if they differ in length.
+
+// CHECK-LABEL: func.func @named_constant
+// CHECK:       %zeros = tensor.splat %{{.*}}[%{{.*}}] : tensor<?xf32>
+func.func @named_constant() -> tensor<7xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<7xf32>
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %zeros to %s : tensor<7xf32>
+  return %a : tensor<7xf32>
+}
