@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
@@ -247,23 +249,28 @@ def extract_slice(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-LARGE = 2
-"""A source that covers less than 1 / LARGE of the destination is not split."""
+class FetchedPart(NamedTuple):
+    """The part of a dimension that an insertion writes, each process what is in its shard."""
+
+    offset: int
+    size: int
+    stride: int
 
 
-def fetched_part(operation: Operation, dimension: int) -> tuple[int, int, int] | None:
-    """Return offset, size and stride of the part of a dimension that processes fetch and write.
+def fetched_part(operation: Operation, dimension: int) -> FetchedPart | None:
+    """Return the part of a dimension of the destination of which processes fetch what they write.
 
-    Returns `None` if one of them is dynamic, or if the part is small.
+    Returns `None` where they need the whole source: if a number is dynamic, if the part has fewer
+    than two elements, or if it covers less than half of the dimension.
     """
     extent = (tensor_shape(operation.operands[1]) or ())[dimension]
     numbers = _slice_numbers(operation)
     if extent is None or numbers is None:
         return None
-    offset, size, stride = (entries[dimension] for entries in numbers)
-    if offset < 0 or stride < 1 or size < 2 or size * stride * LARGE < extent:
-        return None
-    return offset, size, stride
+    part = FetchedPart(*(entries[dimension] for entries in numbers))
+    is_static = part.offset >= 0 and part.stride >= 1
+    is_small = part.size < 2 or 2 * part.size * part.stride < extent
+    return part if is_static and not is_small else None
 
 
 @sharding_rule("tensor.insert_slice")
@@ -272,7 +279,7 @@ def insert_slice(operation: Operation) -> FactorRule | None:
 
     Destination dimensions that are written completely are shared by all three tensors. Of one that
     is written in part, each process writes the part in its own shard. If that part is static and
-    not small, the source is shifted against the destination; otherwise the source is needed whole.
+    large, the source is shifted against the destination; otherwise the source is needed whole.
     """
     source, destination = (tensor_shape(operand) for operand in operation.operands[:2])
     numbers = _slice_numbers(operation)
@@ -300,8 +307,9 @@ def insert_slice(operation: Operation) -> FactorRule | None:
             fetched = passes or part is not None
             own = factor if fetched else builder.factor(length, _REPLICATED)
             builder.operand(0, position, own)
-            if not passes and part is not None and length is not None and part[2] == 1:
-                builder.window(Window(0, position, length, first=-part[0]))
+            # No window reads one source element at every stride-th of the destination.
+            if not passes and part is not None and length is not None and part.stride == 1:
+                builder.window(Window(0, position, length, first=-part.offset))
     return builder.build()
 
 
