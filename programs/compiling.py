@@ -27,7 +27,7 @@ from ..ir.text.source import Source, decoded_source
 from ..ir.usage_error import UsageError
 from ..ir.verification import verification_errors
 from ..passes.imports.conversions import conversions_of, lowerings_for_kernels, lowerings_of_loops
-from ..passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
+from ..passes.imports.import_annotations import import_annotations
 from ..passes.manager.pass_manager import (
     InternalFault,
     Observer,
@@ -115,7 +115,7 @@ def run_pipeline(
         if conversions and not is_lowered:
             steps = lowerings_of_loops()
         run_steps(context, module, conversions, observers)
-        is_manual = any(operation.name == MANUAL_COMPUTATION for operation in walk(module))
+        is_manual = any(operation.name == "sdy.manual_computation" for operation in walk(module))
         if is_manual and not is_lowered:
             import_annotations(module)
         run_steps(context, module, steps, observers)

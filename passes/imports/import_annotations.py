@@ -1,7 +1,6 @@
-"""Convert `sdy` annotations to `shard` before a pass that reads shardings.
+"""Convert annotations in `sdy` and `mhlo` to `shard` before a pass that reads shardings.
 
-Passes on shardings read `shard` only. Without this, such a pass would silently ignore the
-annotations of a program in `sdy`.
+Passes on shardings read `shard` only. Without this, such a pass would silently ignore them.
 """
 
 from __future__ import annotations
@@ -15,26 +14,23 @@ from xdsl.ir import Attribute, Operation
 from ...ir.regions import walk
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 
-MANUAL_COMPUTATION = "sdy.manual_computation"
-
 _BOUNDARY = frozenset({"arg_attrs", "res_attrs"})
 _SHARDINGS = frozenset({SDY_SHARDING, MHLO_SHARDING})
 
 
 def import_annotations(module: ModuleOp) -> None:
-    """Run the conversion of `convert-sdy-to-shard` on a module that has any `sdy`.
+    """Run the conversion of `convert-sdy-to-shard` on a module that has annotations for it.
 
     Raises OperationError for shardings that `shard` cannot express.
     """
-    for operation in walk(module):
-        if _is_sdy(operation):
-            from .convert_sdy_to_shard import convert_sdy_to_shard
+    if any(map(_is_annotated, walk(module))):
+        from .convert_sdy_to_shard import convert_sdy_to_shard
 
-            convert_sdy_to_shard(module)
-            break
+        convert_sdy_to_shard(module)
 
 
-def _is_sdy(operation: Operation) -> bool:
+def _is_annotated(operation: Operation) -> bool:
+    """Return whether an operation is of `sdy`, or has a sharding in the form of `sdy` or `mhlo`."""
     if operation.name.startswith("sdy.") or not _SHARDINGS.isdisjoint(operation.attributes):
         return True
     if _BOUNDARY.isdisjoint(operation.properties):
