@@ -67,8 +67,8 @@ def main(
             check_options(options)
             return start_ranks(options.ranks, argv, stdout, stderr, options.devices_per_rank)
         check_options(options)
-        prints_results = options.backend != MPI or _check_ranks(options)
-        return _Run(options, stdout, stderr, prints_results).start(stdin, caches_programs)
+        writes_output = options.backend != MPI or _check_ranks(options)
+        return _Run(options, stdout, stderr, writes_output).start(stdin, caches_programs)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
     except Exception as problem:
@@ -136,8 +136,8 @@ class _Run:
     options: RunOptions
     stdout: TextIO
     stderr: TextIO
-    prints_results: bool
-    """Whether this rank prints the results."""
+    writes_output: bool
+    """Whether this rank prints the results and writes files."""
 
     def start(self, stdin: TextIO, caches_programs: bool) -> int:
         """Run the program of the command line. Raises UsageError."""
@@ -252,12 +252,12 @@ class _Run:
         options, stdout = self.options, self.stdout
         check_outputs(function, options)
         stdout.write(f"EXEC @{_printable(function.name)}\n")
-        results = run_function(options, function, inputs, self.prints_results)
+        results = run_function(options, function, inputs, self.writes_output)
         if any(RANK in text for text in options.output):
             from .run.rank_files import write_rank_results
 
             write_rank_results(options, function, results)
-        if self.prints_results:
+        if self.writes_output:
             write_results(function, results, options, stdout)
         if options.statistics:
             write_statistics(function.program.statistics(), stdout)
@@ -345,7 +345,7 @@ def _parameters(options: RunOptions) -> Parameters | None:
 
 
 def _check_ranks(options: RunOptions) -> bool:
-    """Check the options of a run on ranks; return whether this rank prints the results.
+    """Check the options of a run on ranks; return whether this rank writes the output.
 
     All ranks have the same results, so one of them is enough. Raises UsageError.
     """

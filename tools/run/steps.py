@@ -28,24 +28,25 @@ def run_function(
     options: RunOptions,
     function: Function | LoadedFunction,
     inputs: Sequence[Array],
-    prints_results: bool,
+    writes_output: bool,
 ) -> list[Array]:
     """Run a function for the requested number of steps and return the results.
 
-    On several ranks only the one with `prints_results` writes files.
+    On several ranks only the one that `writes_output` writes files.
 
     Raises UsageError for files that cannot be written.
     """
     if options.trace is None and options.report is None:
-        return _results(options, function, inputs, prints_results)
+        return _results(options, function, inputs, writes_output)
     program = function.program
     program.timeline = timeline = Timeline()
-    results = _results(options, function, inputs, prints_results)
+    results = _results(options, function, inputs, writes_output)
     if options.backend == MPI:
         from ...runtime.mpi.rank_calls import timeline_of_ranks
 
+        # A collective call, which ranks that write no files make too.
         timeline = timeline_of_ranks(timeline)
-    if not prints_results:
+    if not writes_output:
         return results
     if options.trace is not None:
         with open_output(options.trace) as file:
@@ -60,10 +61,11 @@ def _results(
     options: RunOptions,
     function: Function | LoadedFunction,
     inputs: Sequence[Array],
-    prints_results: bool,
+    writes_output: bool,
 ) -> list[Array]:
     if options.steps is None:
         if options.backend == MPI:
+            # Another rank may have been started with --steps.
             _agree_on_steps(1, None)
         with activity(f"running @{function.name}"):
             return function.run(inputs)
@@ -75,7 +77,7 @@ def _results(
     try:
         checkpoints = None
         if options.checkpoint is not None:
-            checkpoints = Checkpoints(options.checkpoint, writes=prints_results)
+            checkpoints = Checkpoints(options.checkpoint, writes=writes_output)
         if options.backend == MPI:
             _agree_on_steps(options.steps, checkpoints)
         found = run_repeatedly(function, call, inputs, options.steps, checkpoints, options.every)
