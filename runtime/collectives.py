@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from ..sharding.collective_matching import ANY_SIZE, CollectiveSignature
-from ..sharding.collective_rows import ALL_GATHER, COLLECTIVES, CollectiveRow
+from ..sharding.collective_rows import ALL_GATHER, BY_NAME, CollectiveRow
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import ReductionKind
@@ -85,16 +85,16 @@ class Collective:
         return CollectiveSignature(
             self.kind,
             self.group.processes,
-            self.source.name,
-            self.source.name,
-            self.result.name,
+            source=self.source.name,
+            element=self.source.name,
+            result=self.result.name,
             parameters=tuple(parameters.items()),
         )
 
     @property
     def row(self) -> CollectiveRow:
         """The row of the table of collectives."""
-        return COLLECTIVES[f"shard.{self.kind}"]
+        return BY_NAME[self.kind]
 
     @property
     def joins_unequal(self) -> bool:

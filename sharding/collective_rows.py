@@ -227,5 +227,8 @@ COLLECTIVES = {
 }
 """Rows by operation name."""
 
+BY_NAME = {row.name: row for row in COLLECTIVES.values()}
+"""Rows by operation name without the dialect."""
+
 PURE_COLLECTIVES = frozenset(name for name, row in COLLECTIVES.items() if not row.is_message)
 """Collectives without side effects: their results depend only on the operands of all devices."""

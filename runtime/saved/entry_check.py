@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from ...sharding.collective_matching import DYNAMIC_SIZE
-from ...sharding.collective_rows import COLLECTIVES
+from ...sharding.collective_rows import BY_NAME
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from ..abi.arrays import FunctionTypes, ValueType
@@ -153,7 +153,7 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         return f"process {process} is number {group.index} of {list(group.processes)}"
     if signature.group != group.processes:
         return f"groups {list(group.processes)} and {list(signature.group)}"
-    if f"shard.{collective.kind}" not in COLLECTIVES:
+    if collective.kind not in BY_NAME:
         return f"{collective.kind!r} is not a collective"
     if signature.kind != collective.kind:
         return f"{collective.kind!r} for {signature.kind!r}"

@@ -17,7 +17,7 @@ from mesh_opt.interpreter import collectives as reference
 from mesh_opt.runtime.abi.elements import BF16, F16, F32, F64, I1, I64, Element, integer_element
 from mesh_opt.runtime.collectives import Collective, Group, group_of
 from mesh_opt.runtime.communicator import Communicator
-from mesh_opt.sharding.collective_rows import COLLECTIVES
+from mesh_opt.sharding.collective_rows import BY_NAME
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Axes, ReductionKind
 from xdsl.dialects import builtin
@@ -77,7 +77,7 @@ class Checker:
             data(element, shape, process)
             for shape, process in zip(shapes, group.processes, strict=True)
         ]
-        row, own_shape = COLLECTIVES.get(f"shard.{kind}"), shapes[group.index]
+        row, own_shape = BY_NAME.get(kind), shapes[group.index]
         if row is not None:
             axes = options.get("axis", 0), options.get("concat_axis", 0)
             own_shape = row.result_shape(shapes, group.index, *axes)
