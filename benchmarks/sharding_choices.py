@@ -2,8 +2,8 @@
 
     MESH_OPT_PEERS_PYTHON=... make choices
 
-Prints that document, and exits with 1 if a program sends more bytes than the better of the two, or
-computes more than that one does.
+Prints `docs/sharding_choices.md`, and exits with 1 if a program sends more bytes than the better of
+the two, or computes more than that one does.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from .arguments import parser_of
 from .program_costs import collective_bytes, contraction_work
 
 TOKENS = (64, 4096)
+MORE = 1.001
+"""Figures count as equal up to this factor; their first four digits are printed."""
 HEAD = """# What the choices of shardings cost
 
 The programs of `benchmarks/jax_programs.py`, on a mesh of dp=2 x tp=4 and in f32. Each cell has
@@ -64,7 +66,7 @@ class Figures:
     def no_worse(self, others: Sequence[Figures]) -> bool:
         """Return whether bytes and work are at most those of the one that sends least."""
         best = min(others, key=lambda each: (each.kibibytes, each.work))
-        return self.kibibytes <= best.kibibytes * 1.001 and self.work <= best.work * 1.001
+        return self.kibibytes <= best.kibibytes * MORE and self.work <= best.work * MORE
 
 
 def main() -> int:
@@ -82,7 +84,7 @@ def main() -> int:
             peers = of_peers(found[f"{name}/{tokens}"])
             ours = our_figures(str(found[f"{name}/{tokens}"]["linalg"]))
             worse += not ours.no_worse(peers)
-            fewer = ours.kibibytes < min(each.kibibytes for each in peers) * 0.999
+            fewer = ours.kibibytes * MORE < min(each.kibibytes for each in peers)
             mark = "**" if fewer else "" if ours.no_worse(peers) else "_"
             cells += [*map(str, peers), f"{mark}{ours}{mark}"]
         print(f"| {name} | " + " | ".join(cells) + " |")
