@@ -1,6 +1,7 @@
 """Estimate memory and resharding costs of shardings, in bytes per process.
 
-The bytes that one collective sends are in its row (`collective_rows.py`).
+What one collective sends, such as `ALL_TO_ALL`, is in its row (`collective_rows.py`), and the time
+that it takes in `time_model.py`.
 """
 
 from __future__ import annotations
@@ -86,6 +87,9 @@ def reshard_price(
     New axes are sliced, axes that change dimension are exchanged (all-to-all), and axes that are
     dropped are gathered. Only the last axes of a dimension can move. Axes behind a moving one are
     moved aside first: `[[0, 1], []] -> [[], [0, 1]] -> [[1], [0]]`.
+
+    `plan_reshard` (`reshard.py`) searches for the steps that are run. This estimate does not: it is
+    made for every candidate of every operation, and needs neither shapes nor offsets.
 
     `size` is that of the whole tensor in bytes; `extents` are those of the grid.
     """
