@@ -18,7 +18,7 @@ from ..ir.regions import captured
 from ..ir.tensor_types import tensor_shape
 from ..runtime.abi.elements import element_of
 from ..runtime.abi.values import element_type
-from .host_code.lowering import lowered
+from .host_code.lowering import host_entries
 from .kernels.expressions import RULES as KERNEL_RULES
 from .kernels.writer import BODY_OPERATIONS
 from .scalar_ops.scalars import is_scalar_operation
@@ -33,7 +33,7 @@ def explain_kernels(module: ModuleOp) -> None:
     These are operations without a kernel, and functions without host code.
     """
     explained: set[Operation] = set()
-    for function, found in lowered(module):
+    for function, found in host_entries(module):
         if isinstance(found, OperationError):
             message = (
                 f"has no host code, so that the interpreter runs its function: {found.message}"

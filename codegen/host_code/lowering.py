@@ -50,7 +50,7 @@ class HostEntry(EntryPoint):
             PassedResult(type_shape(each, target), element_dtype(each, target)) for each in results
         ]
         taken = [type_shape(each, target) for each in arguments]
-        lowering = ProgramLowering(symbols, grid, _lower, process, devices)
+        lowering = ProgramLowering(symbols, grid, _lower_body, process, devices)
         number = lowering.function(target, symbol_name(target) or "")
         self.lowering = lowering
         super().__init__(
@@ -63,13 +63,12 @@ class HostEntry(EntryPoint):
         return self.lowering.interpreted
 
 
-def _lower(program: ProgramLowering, target: Operation, function: HostFunction) -> None:
+def _lower_body(program: ProgramLowering, target: Operation, function: HostFunction) -> None:
     arguments, results = argument_types(target), result_types(target)
-    lowering = FunctionLowering(program, function)
-    lowering.lower_function(target, arguments, results)
+    FunctionLowering(program, function).lower_function(target, arguments, results)
 
 
-def lowered(module: ModuleOp) -> Iterator[tuple[Operation, HostEntry | OperationError]]:
+def host_entries(module: ModuleOp) -> Iterator[tuple[Operation, HostEntry | OperationError]]:
     """Yield each public function with its host code, or the error that says why it has none."""
     symbols, public = Program(module), set(public_functions(module))
     for target in functions(module):
@@ -87,9 +86,10 @@ def host_code_text(module: ModuleOp) -> str:
     Raises NotLowered if an operation has no host code.
     """
     symbols = Program(module)
-    grids = {op: grid_of(module, op) for op in functions(module)}
-    grid = next((grid for grid in grids.values() if grid is not None), None)
-    lowering = ProgramLowering(symbols, grid, _lower)
+    # All functions are in one program, which has one grid; those that do not communicate name none.
+    grids = (grid_of(module, target) for target in functions(module))
+    grid = next((grid for grid in grids if grid is not None), None)
+    lowering = ProgramLowering(symbols, grid, _lower_body)
     public = set(public_functions(module))
     for target in functions(module):
         name = symbol_name(target)
@@ -124,7 +124,7 @@ class EntryCache:
         """
         found = self._entries.get((target, grid))
         if found is None:
-            found = self._entries[target, grid] = self._lowered(target, grid)
+            found = self._entries[target, grid] = self._lower_all(target, grid)
         return found
 
     def require(self, target: Operation, grid: Grid | None) -> None:
@@ -138,7 +138,7 @@ class EntryCache:
                     operation, f"has no kernel and runs in the interpreter ({REQUIRED})"
                 )
 
-    def _lowered(self, target: Operation, grid: Grid | None) -> list[HostEntry] | OperationError:
+    def _lower_all(self, target: Operation, grid: Grid | None) -> list[HostEntry] | OperationError:
         """Lower a function: once for each process if the grid names devices, otherwise once."""
         count = 1
         if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
