@@ -78,17 +78,18 @@ class TracedTensors:
 
 row = Rows("flow", {"channel": ChannelType(), "host": BufferType(), "tensor": TensorType})
 
-END = " attr-dict-with-keyword"
-TARGET = f" -> tied($target) shaped($target_dims, $target, $result){END}"
-TYPES = "type($target), type($source), type($channel)"
-ELEMENT = KeywordIndex("element_type", COLLECTIVE_ELEMENTS)
-REDUCTION = (" ", KeywordIndex("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
+_END = " attr-dict-with-keyword"
+_RESULT_TYPE = f" -> tied($target) shaped($target_dims, $target, $result){_END}"
+_OPERAND_TYPES = "type($target), type($source), type($channel)"
+_TENSORS = f", $target, $source, $channel : ({_OPERAND_TYPES}){_RESULT_TYPE}"
+_ELEMENT = KeywordIndex("element_type", COLLECTIVE_ELEMENTS)
+_REDUCTION = (" ", KeywordIndex("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
 """The value 0 of the property means no reduction."""
-TIED = Implied("tied_operands", tied_operands([0]))
-SOURCES = "target:tensor target_dims* source:tensor channel:channel"
-PROPERTIES = "element_type:i32attr tied_operands:array?"
-SOURCE = "parameter($source_scope, $source_key, $source_offset)"
-WRITTEN = "parameter($target_scope, $target_key, $target_offset)"
+_TIED = Implied("tied_operands", tied_operands([0]))
+_OPERANDS = "target:tensor target_dims* source:tensor channel:channel"
+_PROPERTIES = "element_type:i32attr tied_operands:array?"
+_READ = "parameter($source_scope, $source_key, $source_offset)"
+_WRITTEN = "parameter($target_scope, $target_key, $target_offset)"
 
 
 def _verify_call(call: Operation) -> None:
@@ -113,20 +114,20 @@ ROWS = (
     row(
         "channel.default",
         "-> result:channel | group:str?",
-        f"( $group)? : type($result){END}",
+        f"( $group)? : type($result){_END}",
         traits=PURE,
     ),
     row(
         "channel.split",
         "channel:channel color key -> result:channel",
-        f" $channel, $color, $key : type($channel) -> type($result){END}",
+        f" $channel, $color, $key : type($channel) -> type($result){_END}",
         traits=PURE,
     ),
     *(
         row(
             f"channel.{what}",
             "channel:channel -> result",
-            f" $channel : type($result){END}",
+            f" $channel : type($result){_END}",
             traits=PURE,
         )
         for what in ("rank", "count")
@@ -134,43 +135,43 @@ ROWS = (
     *(
         row(
             f"collective.{what}",
-            f"{SOURCES} -> result:tensor | {PROPERTIES}",
-            (TIED, " ", ELEMENT, f", $target, $source, $channel : ({TYPES}){TARGET}"),
+            f"{_OPERANDS} -> result:tensor | {_PROPERTIES}",
+            (_TIED, " ", _ELEMENT, _TENSORS),
         )
         for what in (ALL_GATHER.name, ALL_TO_ALL.name)
     ),
     *(
         row(
             f"collective.{what}",
-            f"{SOURCES} -> result:tensor | reduction_op:i32attr {PROPERTIES}",
-            (TIED, *REDUCTION, " ", ELEMENT, f", $target, $source, $channel : ({TYPES}){TARGET}"),
+            f"{_OPERANDS} -> result:tensor | reduction_op:i32attr {_PROPERTIES}",
+            (_TIED, *_REDUCTION, " ", _ELEMENT, _TENSORS),
             verify=_verify_same_type if what == ALL_REDUCE.name else None,
         )
         for what in (ALL_REDUCE.name, REDUCE_SCATTER.name)
     ),
     row(
         "collective.send_recv",
-        f"{SOURCES} send recv -> result:tensor | {PROPERTIES}",
+        f"{_OPERANDS} send recv -> result:tensor | {_PROPERTIES}",
         (
-            TIED,
+            _TIED,
             " ",
-            ELEMENT,
+            _ELEMENT,
             ", $target, $source, $channel, $send, $recv"
-            f" : ({TYPES}, type($send), type($recv)){TARGET}",
+            f" : ({_OPERAND_TYPES}, type($send), type($recv)){_RESULT_TYPE}",
         ),
         verify=_verify_same_type,
     ),
     row(
         "parameter.load",
         "source_scope:host? source_key:host source_offset:i64 result_dims* -> result:tensor",
-        f" {SOURCE} : shaped($result_dims, $result){END}",
+        f" {_READ} : shaped($result_dims, $result){_END}",
         traits=READS,
     ),
     row(
         "parameter.write",
         "source:tensor source_dims* target_scope:host? target_key:host target_offset:i64"
         " -> result:tensor",
-        f" $source -> {WRITTEN} : shaped($source_dims, $source, $result){END}",
+        f" $source -> {_WRITTEN} : shaped($source_dims, $source, $result){_END}",
     ),
     row(
         "tensor.dynamic_constant",
@@ -181,7 +182,7 @@ ROWS = (
     row(
         "tensor.trace",
         "values_:tensor* value_dims* | key:str",
-        (" $key = ", TracedTensors(), END),
+        (" $key = ", TracedTensors(), _END),
     ),
 )
 
