@@ -290,14 +290,13 @@ def check_sharding_on_grid(
     """Check a sharding against its grid; it must have passed `check_sharding_by_itself`."""
     used = [axis for axes in split_axes for axis in axes]
     check_axes(used, grid)
-    if partial is not None:
-        check_distinct([*used, *partial[1]])
+    kind, partial_axes = partial or (None, ())
+    check_distinct([*used, *partial_axes])
     if offsets:
         _check_offsets(grid, split_axes, offsets)
-    if partial is not None:
-        if partial[0] is ReductionKind.GENERIC:
-            raise VerifyException("partial cannot be generic: the reduction could not be finished")
-        check_axes(partial[1], grid)
+    if kind is ReductionKind.GENERIC:
+        raise VerifyException("partial cannot be generic: the reduction could not be finished")
+    check_axes(partial_axes, grid)
 
 
 def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
@@ -319,12 +318,12 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed) -> No
             f"sharded dims offsets are not allowed for device grids with dynamic shape. "
             f"@{grid.name} has one"
         )
-    expected = sum((grid.size(axes) or 0) + 1 for axes in split_axes if axes)
-    if len(offsets) != expected:
-        counts = [f"{(grid.size(axes) or 0) + 1}" for axes in split_axes if axes]
+    counts = [(grid.size(axes) or 0) + 1 for axes in split_axes if axes]
+    if len(offsets) != sum(counts):
+        listed = " + ".join(map(str, counts)) or "none"
         raise VerifyException(
-            f"sharded dims offsets has wrong size. Got {len(offsets)}, expected {expected}: for "
-            f"each split dimension one more than its shards ({' + '.join(counts) or 'none'})"
+            f"sharded dims offsets has wrong size. Got {len(offsets)}, expected {sum(counts)}: for "
+            f"each split dimension one more than its shards ({listed})"
         )
     for dimension, limits in offset_runs(grid, split_axes, offsets):
         first = limits[0]
