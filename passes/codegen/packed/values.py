@@ -31,7 +31,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.locations import block_with, builder_before
 from ....ir.tensor_types import ranked, shape_of
-from ....tiling.packed_layouts import DYNAMIC_TILE, IDENTITY, PackedLayout
+from ....tiling.packed_layouts import DYNAMIC_TILE, IDENTITY, PackedLayout, Swizzle
 from ...sizes.dimension_sizes import DimensionSizes, Size
 from ...stream.conversion.stored_tensors import zero_of
 
@@ -292,11 +292,11 @@ class PackedValues:
             return value
         factors = swizzle.sizes()
         outer = packed[: cast(Tensor, value.type).get_num_dims() - len(factors)]
-        groups = _groups_in_order(len(outer), layout)
+        groups = _groups_in_order(len(outer), layout.inner_tiles, swizzle)
         if groups is None:
             inverse = [swizzle.permutation.index(index) for index in range(len(factors))]
             value = self._transposed(value, outer, factors, inverse)
-            groups = _factor_groups(len(outer), layout)
+            groups = _factor_groups(len(outer), swizzle)
         return self.collapse(value, [*outer, *layout.inner_tiles], groups)
 
     def to_memory(self, value: SSAValue, packed: Sequence[Size], layout: PackedLayout) -> SSAValue:
@@ -306,9 +306,9 @@ class PackedValues:
             return value
         outer = packed[: cast(Tensor, value.type).get_num_dims() - len(layout.inner_tiles)]
         sizes = swizzle.memory_sizes()
-        if (groups := _groups_in_order(len(outer), layout)) is not None:
+        if (groups := _groups_in_order(len(outer), layout.inner_tiles, swizzle)) is not None:
             return self.expand(value, [*outer, *sizes], groups)
-        groups = _factor_groups(len(outer), layout)
+        groups = _factor_groups(len(outer), swizzle)
         expanded = self.expand(value, [*outer, *swizzle.sizes()], groups)
         return self._transposed(expanded, outer, sizes, swizzle.permutation)
 
@@ -384,21 +384,20 @@ def typed(element: Attribute, shape: Sequence[Size | None]) -> Tensor:
     return TensorType(element, [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape])
 
 
-def _groups_in_order(rank: int, layout: PackedLayout) -> list[list[int]] | None:
+def _groups_in_order(rank: int, tiles: Sequence[int], swizzle: Swizzle) -> list[list[int]] | None:
     """Return for each packed dimension its dimensions in memory; there are `rank` outer ones.
 
     Return `None` if memory holds the elements of a tile in another order.
+
+        two outer dimensions, tiles of 8x4, factors 2x4x4 in order -> [[0], [1], [2, 3], [4]]
     """
-    swizzle = layout.swizzle
-    if swizzle is None:
-        return None
     sizes, factors = swizzle.memory_sizes(), swizzle.sizes()
     moved = [index for index in swizzle.permutation if factors[index] > 1]
     if moved != sorted(moved):
         return None
     groups = [[dimension] for dimension in range(rank)]
     end = 0
-    for tile in layout.inner_tiles:
+    for tile in tiles:
         start = end
         while end == start or (end < len(sizes) and prod(sizes[start:end]) < tile):
             end += 1
@@ -409,10 +408,11 @@ def _groups_in_order(rank: int, layout: PackedLayout) -> list[list[int]] | None:
     return groups
 
 
-def _factor_groups(rank: int, layout: PackedLayout) -> list[list[int]]:
+def _factor_groups(rank: int, swizzle: Swizzle) -> list[list[int]]:
+    """Return for each packed dimension its dimensions when tiles are split into factors."""
     groups = [[dimension] for dimension in range(rank)]
     start = rank
-    for group in layout.swizzle.expand_shape if layout.swizzle is not None else ():
-        groups.append(list(range(start, start + len(group))))
-        start += len(group)
+    for factors in swizzle.expand_shape:
+        groups.append(list(range(start, start + len(factors))))
+        start += len(factors)
     return groups
