@@ -181,7 +181,7 @@ class Planner:
         }
         for name, types in resolved.items():
             self._set_property(operation, name, ArrayAttr(types))
-        untied = [t for i, t in enumerate(results) if stored_in(operation, i) is None]
+        untied = [results[index] for index in _untied_results(operation)]
         for kernel in kernels:
             readable = {argument for argument, _ in kernel.bindings}
             for index, type_ in enumerate((*operands, *untied)):
@@ -189,9 +189,8 @@ class Planner:
                     raise OperationError(
                         operation,
                         f"passes an encoded tensor to @{kernel.export.sym_name.data}, but the "
-                        "kernel "
-                        f"does not read argument #{index} as a type that carries an encoding: "
-                        "its layout would be lost",
+                        f"kernel does not read argument #{index} as a type that carries an "
+                        "encoding: its layout would be lost",
                     )
 
     def _binding_type(
@@ -203,7 +202,14 @@ class Planner:
             raise OperationError(subspan, "does not bind a tensor")
         if argument < len(values):
             return self._types.for_value(tensor, values[argument], operation)
-        return self._result_type(operation, self._untied_result(operation, argument), tensor)
+        untied, position = _untied_results(operation), argument - len(values)
+        if position >= len(untied):
+            raise OperationError(
+                operation,
+                f"has {len(values)} operands and {len(untied)} untied results, but its kernel "
+                f"takes an argument #{argument}",
+            )
+        return self._result_type(operation, untied[position], tensor)
 
     def _result_type(self, operation: Operation, index: int, type_: Attribute) -> Attribute:
         if not self._types.needs_resolving(type_):
@@ -212,19 +218,11 @@ class Planner:
             return self._types.for_value(type_, tied, operation)
         return self._types.for_affinity(type_, required_affinity(operation), operation)
 
-    def _untied_result(self, operation: Operation, argument: int) -> int:
-        """Return the result that a kernel's argument is for; tied results have no argument."""
-        untied = [
-            index for index in range(len(operation.results)) if stored_in(operation, index) is None
-        ]
-        position = argument - len(dispatched_values(operation))
-        if position >= len(untied):
-            raise OperationError(
-                operation,
-                f"has {len(dispatched_values(operation))} operands and {len(untied)} untied "
-                f"results, but its kernel takes an argument #{argument}",
-            )
-        return untied[position]
+
+def _untied_results(operation: Operation) -> list[int]:
+    """Return the results of a dispatch that have arguments of their own in kernels, in order."""
+    results = range(len(operation.results))
+    return [index for index in results if stored_in(operation, index) is None]
 
 
 @dataclass(frozen=True, slots=True)
