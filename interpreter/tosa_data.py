@@ -161,15 +161,15 @@ def _shape_binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 @impl("tosa.exp2_shape", "tosa.log2_ceil_shape", "tosa.log2_floor_shape")
 def _shape_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = operation_name(op)
-    numbers = [int(number) for number in operands[0]]
+    shape = numbers(operands[0])
     if name == "tosa.exp2_shape":
-        results = [1 << number for number in numbers]
-    elif min(numbers, default=1) <= 0:
-        raise OperationError(op, f"takes the logarithm of {numbers}")
+        results = [1 << size for size in shape]
+    elif min(shape, default=1) <= 0:
+        raise OperationError(op, f"takes the logarithm of {shape}")
     elif name == "tosa.log2_ceil_shape":
-        results = [(number - 1).bit_length() for number in numbers]
+        results = [(size - 1).bit_length() for size in shape]
     else:
-        results = [number.bit_length() - 1 for number in numbers]
+        results = [size.bit_length() - 1 for size in shape]
     return (np.asarray(results, np.int64),)
 
 
