@@ -11,11 +11,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 MANY = 10_000
-"""The new objects of a `with` block that the collector is told to regard as old."""
+"""The number of new objects from which on the collector is told to regard them as old."""
 
 MOST = 1_000_000
-"""The objects regarded as old without a look at them, after which a full collection frees those
-that are garbage: the objects of about four compilations of a program of 1,500 operations."""
+"""The number of objects regarded as old without a look at them, after which a full collection frees
+those that are garbage. About four compilations of a program of 1,500 operations make as many.
+"""
 
 
 @contextmanager
@@ -42,7 +43,7 @@ class _Unseen:
         self._others_froze = False
 
     def regard_as_old(self, new: int) -> None:
-        """Move all objects to the oldest generation, if so many new ones are many.
+        """Move all objects to the oldest generation, if `new` of them are many.
 
         Does nothing once others have frozen objects, which have to stay so.
         """
@@ -66,7 +67,7 @@ _unseen = _Unseen()
 
 
 RARELY = 200_000
-"""The new objects after which the collector runs in a tool. Python's default is 700."""
+"""The number of new objects after which the collector runs in a tool. Python's default is 700."""
 
 
 def collect_rarely() -> None:
