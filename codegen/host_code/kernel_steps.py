@@ -164,13 +164,13 @@ def _product(
         if work >= MIN_PANEL_PRODUCT:
             by_panels()
         else:
-            run_kernel(lowering, kernel, bound, step.operation, None, work)
+            run_kernel(lowering, kernel, bound, step.operation, products=work)
         return
     large, end = builder.label(), builder.label()
     condition = builder.hold(builder.compare("sge", work, MIN_PANEL_PRODUCT))
     builder.emit("jump_if", condition, large)
     with lowering.branch():
-        run_kernel(lowering, kernel, bound, step.operation, None, work)
+        run_kernel(lowering, kernel, bound, step.operation, products=work)
         builder.jump(end)
     with lowering.branch():
         builder.bind_label(large)

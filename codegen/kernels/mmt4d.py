@@ -164,6 +164,5 @@ def write_mmt4d(
                 term = code.load(f"load_{total.name}_{SCRATCH_SCOPE}", scratch, place)
                 value = code.call(f"{add}_{total.name}", value, term)
             writer.store(result, code.linear(indices, writer.shape(result)), value)
-    sizes = ((writer.shape(left)[0],), 1)
-    factors = (((row_panels,), height), ((column_panels,), width))
-    return writer.finish(TileCount((sizes, *factors) if batches else factors))
+    matrices = [((size,), 1) for size in writer.shape(left)[:batches]]
+    return writer.finish(TileCount((*matrices, ((row_panels,), height), ((column_panels,), width))))

@@ -128,14 +128,8 @@ class _ProductWriter:
 
     def write(self) -> PanelProduct:
         """Write all three kernels."""
-        contraction = self.contraction
-        return PanelProduct(
-            contraction,
-            self.panels,
-            self._pack(0),
-            self._pack(1),
-            self._multiply(),
-        )
+        left, right, multiply = self._pack(0), self._pack(1), self._multiply()
+        return PanelProduct(self.contraction, self.panels, left, right, multiply)
 
     def _writer(self, result: Bound) -> KernelWriter:
         operation = self.contraction.view.operation
@@ -167,7 +161,8 @@ class _ProductWriter:
 
     def _multiply(self) -> KernelText:
         contraction, tile = self.contraction, self.tile
-        writer = self._writer(contraction.view.operation.results[0])
+        before, result = contraction.view.outputs[0], contraction.view.operation.results[0]
+        writer = self._writer(result)
         code = writer.code
         name, item = contraction.element.name, contraction.element.storage_bytes
         left, right = (writer.address(each) for each in self.panels)
@@ -197,7 +192,6 @@ class _ProductWriter:
             )
             store.prefetch()
             code.run(contraction.microkernel, *panels, scratch, steps)
-            before, result = contraction.view.outputs[0], contraction.view.operation.results[0]
             if first_word == 0:
                 store.write(scratch, before)
             else:
