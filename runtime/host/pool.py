@@ -91,16 +91,21 @@ def account(device: int, word: int) -> int:
     return ACCOUNTS + ACCOUNT_WORDS * device + word
 
 
+def account_of(pool: int, device: int) -> int:
+    """Return the address of a device's account."""
+    return pool + 8 * account(device, 0)
+
+
 def begin_run(pool: int) -> None:
     """Reset the peak and the devices' counters for a run."""
     release_returned(pool)
     store_field(pool, PEAK, load_field(pool, USED))
     store_field(pool, CURRENT, 0)
     for device in range(load_field(pool, DEVICES)):
-        own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
-        store_field(own, PEAK_IN_USE, load_field(own, IN_USE))
+        counters = account_of(pool, device)
+        store_field(counters, PEAK_IN_USE, load_field(counters, IN_USE))
         for counter in range(ALLOCATED, ACCOUNT_WORDS):
-            store_word(own + 8 * counter, 0)
+            store_word(counters + 8 * counter, 0)
 
 
 def release_returned(pool: int) -> None:
@@ -164,12 +169,12 @@ def allocate(pool: int, size: int) -> int:
         store_field(pool, PEAK, used)
     device = load_field(pool, CURRENT)
     store_word(block + OWNER, device)
-    own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
-    used = load_word(own) + size
-    store_word(own, used)
-    if used > load_field(own, PEAK_IN_USE):
-        store_field(own, PEAK_IN_USE, used)
-    store_field(own, ALLOCATED, load_field(own, ALLOCATED) + size)
+    counters = account_of(pool, device)
+    in_use = load_field(counters, IN_USE) + size
+    store_field(counters, IN_USE, in_use)
+    if in_use > load_field(counters, PEAK_IN_USE):
+        store_field(counters, PEAK_IN_USE, in_use)
+    store_field(counters, ALLOCATED, load_field(counters, ALLOCATED) + size)
     return block
 
 
@@ -195,10 +200,10 @@ def release(pool: int, block: int) -> None:
         number = load_word(block + SIZE_CLASS)
         store_word(block + NEXT_FREE, load_word(pool + 8 * number))
         store_word(pool + 8 * number, block)
-        used = load_field(pool, USED) - load_word(block + REQUESTED)
-        store_field(pool, USED, used)
-        own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * load_word(block + OWNER))
-        store_word(own, load_word(own) - load_word(block + REQUESTED))
+        size = load_word(block + REQUESTED)
+        store_field(pool, USED, load_field(pool, USED) - size)
+        counters = account_of(pool, load_word(block + OWNER))
+        store_field(counters, IN_USE, load_field(counters, IN_USE) - size)
 
 
 def reuse(pool: int, block: int, address: int, size: int) -> int:
@@ -240,11 +245,15 @@ def free_blocks(pool: Words) -> None:
 # For Python -----------------------------------------------------------------------------------
 
 
-def pool_call(function: int, pool: int, argument: int) -> int:
-    """Execute a request of Python: allocate (0), release (1), or release returned blocks (2)."""
-    if function == 0:
+ALLOCATE, RELEASE, RELEASE_RETURNED = range(3)
+"""Requests of Python."""
+
+
+def pool_call(request: int, pool: int, argument: int) -> int:
+    """Execute a request of Python on a size or a block; return a new block or 0."""
+    if request == ALLOCATE:
         return allocate(pool, argument)
-    if function == 1:
+    if request == RELEASE:
         release(pool, argument)
     else:
         release_returned(pool)
@@ -268,7 +277,7 @@ class Pool:
 
     def allocate(self, size: int) -> int:
         """Return a block with one reference. Raises MemoryError."""
-        block = self._native(0, self._address, size)
+        block = self._native(ALLOCATE, self._address, size)
         if not block:
             raise MemoryError(f"a tensor of {size} bytes")
         return int(block)
@@ -281,7 +290,7 @@ class Pool:
 
     def release(self, block: int) -> None:
         """Remove a reference."""
-        self._native(1, self._address, block)
+        self._native(RELEASE, self._address, block)
 
     def collect(self) -> None:
         """Let the next run release the blocks that were returned."""
@@ -292,7 +301,7 @@ class Pool:
         while returned:
             if count == MAX_RETURNED:
                 numbers[RETURNED] = count
-                self._native(2, self._address, 0)
+                self._native(RELEASE_RETURNED, self._address, 0)
                 count = 0
             count += 1
             numbers[RETURNED + count] = returned.popleft()
