@@ -55,8 +55,12 @@ class SavedFunction:
         """Return the sharding of an argument (side 0) or a result (side 1) on a grid."""
         return _placed((self._arguments, self._results)[side][index], grid, tensor_rank)
 
-    def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
-        return enumerate(zip(self._results, self.types.results, strict=True))
+    def _shards_of_results(
+        self, outputs: Sequence[Sequence[Array]]
+    ) -> Iterator[tuple[list[Array], Sharding | None, ValueType]]:
+        """Yield for each result its shards by device, its sharding, and its type."""
+        shards = map(list, zip(*outputs, strict=True))
+        return zip(shards, self._results, self.types.results, strict=True)
 
     def scattered(self, inputs: Sequence[Any], grid: Grid) -> list[list[Array]]:
         """Return the shards of global inputs, by device."""
@@ -75,8 +79,7 @@ class SavedFunction:
         Raises ValueError if replicas differ.
         """
         found: list[Array] = []
-        for index, (sharding, kind) in self._numbered_results():
-            parts = [local[index] for local in outputs]
+        for parts, sharding, kind in self._shards_of_results(outputs):
             shape = parts[0].shape if kind.shape is None else kind.shape
             found.append(joined(parts, _placed(sharding, grid, len(shape)), shape))
         return found
@@ -84,8 +87,7 @@ class SavedFunction:
     def placed(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[DeviceArray]:
         """Return the outputs of all devices as DeviceArrays."""
         found: list[DeviceArray] = []
-        for index, (sharding, kind) in self._numbered_results():
-            parts = [local[index] for local in outputs]
+        for parts, sharding, kind in self._shards_of_results(outputs):
             place = _placed(sharding, grid, parts[0].ndim)
             shape = whole_shape(parts, place, kind.shape or ())
             found.append(DeviceArray(parts, shape, kind, place))
