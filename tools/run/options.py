@@ -246,7 +246,7 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
         raise UsageError(f"--timeout must be more than 0 seconds, and is {options.timeout}")
     if options.tolerance is not None and not options.tolerance >= 0:
         raise UsageError(f"--tolerance must be at least 0, and is {options.tolerance}")
-    _ = options.extents
+    _ = options.extents  # raises UsageError for a wrong shape
     default = MPI if options.ranks is not None else default_backend()
     return dataclasses.replace(
         options,
