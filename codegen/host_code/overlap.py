@@ -82,8 +82,8 @@ class _Overlap:
     def windows(self) -> dict[int, range]:
         """Return the window of each step that moves, by the step's position.
 
-        The step can run from the first position of its window until just before the position after
-        its last.
+        The step can start in front of position `start` of its window, and must have ended in front
+        of position `stop`.
         """
         found: dict[int, range] = {}
         after_communication = 0
@@ -228,12 +228,11 @@ def dispatched_collective(op: Operation, kernel_of: KernelOf) -> Operation | Non
     others = {operation_name(each) for each in body[0].ops} - set(COLLECTIVE_RULES)
     if len(body) > 1 or len(found) != 1 or not others <= _ALLOWED_BESIDE_COLLECTIVE:
         return None
-    if not can_start(found[0]):
+    collective = found[0]
+    if not can_start(collective) or len(collective.operands) != 1:
         return None
-    load = found[0].operands[0].owner
-    if len(found[0].operands) != 1:
-        return None
-    return found[0] if isinstance(load, Operation) and _is_whole_argument(load) else None
+    load = collective.operands[0].owner
+    return collective if isinstance(load, Operation) and _is_whole_argument(load) else None
 
 
 _ALLOWED_BESIDE_COLLECTIVE = frozenset(

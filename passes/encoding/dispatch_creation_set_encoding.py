@@ -1,6 +1,7 @@
 """Encode the operations that are marked, or pad the tensors that dispatch regions pass on.
 
     %r = linalg.matmul {iree.opt.data_tiling} ins(%a, %b) outs(%c)
+
 becomes the product of encoded tensors that `set-encoding` makes of it. The marks come from
 `iree-dispatch-creation-annotate-data-tiling-hints`, or from the program itself. With
 `encoding-option=padding` nothing is tiled, and no marks are needed.
@@ -98,8 +99,8 @@ def _pad(value: SSAValue, reader: Operation) -> None:
         return
     read = reshapes[-1].results[0] if reshapes else source
     tensor = cast(Tensor, read.type)
-    free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_INDEX]
-    encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in free)])
+    padding = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_INDEX]
+    encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in padding)])
     inside, stored = reshape_inside(source, reshapes)
     padded = with_encoding(tensor, encoding)
     encode = SetEncodingOp.build(operands=[stored, ()], result_types=[padded])
