@@ -92,7 +92,7 @@ class _Overlap:
                 continue
             window = self._window(position, after_communication)
             after_communication = position + 1
-            if window is not None and any(map(_works, self._steps[window.start : window.stop])):
+            if window is not None and self._has_work_beside(position, window):
                 found[position] = window
                 after_communication = _new_position(step, window)
                 results = step.operation.results
@@ -108,6 +108,9 @@ class _Overlap:
         begin = position if op.name == RECEIVES else self._ready(op, earliest)
         end = position if op.name == SENDS else self._first_awaiting(op, position + 1)
         return None if begin is None else range(begin, end)
+
+    def _has_work_beside(self, position: int, window: range) -> bool:
+        return any(each != position and _works(self._steps[each]) for each in window)
 
     def _ready(self, op: Operation, earliest: int) -> int | None:
         """Return the first position, from `earliest` on, at which all operands are available.
