@@ -11,7 +11,7 @@ from itertools import zip_longest
 from math import isnan
 from types import UnionType
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i1, i8
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -135,6 +135,22 @@ def verify_binary(operation: Operation) -> None:
     """Check that all elements have one type and that shapes broadcast along sizes of 1."""
     _require_same_elements((*operation.operands, *operation.results))
     _verify_broadcast(operation.operands, operation.results[0])
+
+
+def verify_logical(operation: Operation) -> None:
+    """Check like `verify_binary` or `verify_unary`; all elements are i1."""
+    (verify_binary if len(operation.operands) == 2 else verify_unary)(operation)
+    _require_element(operation.operands[0], i1, "operand #0")
+
+
+def verify_division(operation: Operation) -> None:
+    """Check like `verify_binary`; all elements are integers of 32 or 64 bits."""
+    verify_binary(operation)
+    if _element(operation.operands[0]) not in (i32, i64):
+        raise VerifyException(
+            f"operand #0 must be a tensor of i32 or i64 values, but got "
+            f"'{operation.operands[0].type}'"
+        )
 
 
 def verify_comparison(operation: Operation) -> None:

@@ -123,13 +123,15 @@ TOSA_OPS: dict[str, TosaRow] = {
     f"tosa.{row.name}": row
     for row in (
         # Element by element.
-        *_row("abs bitwise_not clz identity logical_not", 1, checks.verify_unary),
+        *_row("abs bitwise_not clz identity", 1, checks.verify_unary),
         *_row("ceil erf exp floor log reciprocal", 1, checks.verify_numeric_unary),
         *_row("rsqrt sigmoid tanh", 1, checks.verify_numeric_unary),
         *_row("cos sin", 1, checks.verify_floating_unary),
-        *_row("add bitwise_and bitwise_or bitwise_xor intdiv", 2, checks.verify_binary),
-        *_row("logical_and logical_left_shift logical_or", 2, checks.verify_binary),
-        *_row("logical_right_shift logical_xor pow sub", 2, checks.verify_binary),
+        *_row("logical_not", 1, checks.verify_logical),
+        *_row("logical_and logical_or logical_xor", 2, checks.verify_logical),
+        *_row("add bitwise_and bitwise_or bitwise_xor pow sub", 2, checks.verify_binary),
+        *_row("logical_left_shift logical_right_shift", 2, checks.verify_binary),
+        *_row("intdiv", 2, checks.verify_division),
         *_row("arithmetic_right_shift", 2, checks.verify_binary, "round"),
         *_row("maximum minimum", 2, checks.verify_binary, "nan_mode"),
         *_row("equal greater greater_equal", 2, checks.verify_comparison),

@@ -386,3 +386,27 @@ func.func @axis(%x: tensor<4x6xf32>) {
   %s = tosa.dim %x {axis = 2 : i32} : (tensor<4x6xf32>) -> !tosa.shape<1>
   return
 }
+
+// -----
+
+func.func @truth(%x: tensor<4xi8>) {
+  // expected-error @+1 {{operand #0 must be a tensor of i1 values, but got 'tensor<4xi8>'}}
+  %0 = tosa.logical_not %x : (tensor<4xi8>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @truths(%x: tensor<4xi32>) {
+  // expected-error @+1 {{operand #0 must be a tensor of i1 values, but got 'tensor<4xi32>'}}
+  %0 = tosa.logical_xor %x, %x : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @division(%x: tensor<4xi8>) {
+  // expected-error @+1 {{operand #0 must be a tensor of i32 or i64 values, but got 'tensor<4xi8>'}}
+  %0 = tosa.intdiv %x, %x : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  return
+}
