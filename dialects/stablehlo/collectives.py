@@ -34,7 +34,7 @@ ROWS = [
     ),
     define(
         "stablehlo.all_gather",
-        f"operands_* -> results_* | {_GROUPS} all_gather_dim",
+        f"operands_* -> results_* | {_GROUPS} all_gather_dim:i64attr",
         pure=False,
         verify=collective_checks.verify_all_gather,
     ),

@@ -61,7 +61,7 @@ _KINDS: Mapping[str, Kind] = {
 _KIND_OF = {
     **dict.fromkeys(
         (
-            "all_gather_dim batch_dims batch_group_count concat_dimension dim dimension "
+            "batch_dims batch_group_count concat_dimension dim dimension "
             "feature_group_count feature_index iota_dimension k scatter_dimension split_count "
             "split_dimension"
         ).split(),
