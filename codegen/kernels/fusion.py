@@ -38,10 +38,10 @@ from .kernel_operations import (
     is_kernel,
     is_pointwise,
     is_tensor,
-    reads_across_batch,
     slides_over,
 )
 from .mmt4d import MMT4D
+from .permuted_operands import reads_across_batch
 from .product_sums import is_long, reduces_jointly
 from .static_values import (
     CONSTANTS,

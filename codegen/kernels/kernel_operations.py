@@ -166,25 +166,6 @@ def slides_over(root: Operation, operation: Operation) -> bool:
     return prod(size or 0 for size in loops) >= MIN_WINDOW_READS * prod(shape)
 
 
-def reads_across_batch(root: Operation, operation: Operation) -> bool:
-    """Return whether a product reads a transposed operand whose matrices lie side by side.
-
-    Neighbours in memory belong to other products of the batch, so it should be stored in order.
-    """
-    view, moved = structured_view(root), structured_view(operation)
-    number = None if moved is None else moved.moved_input()
-    if view is None or moved is None or number is None or product_factors(view.body) is None:
-        return False
-    batch = frozenset[int].intersection(*(frozenset(each.used_dims()) for each in view.maps))
-    last, targets = moved.maps[number].results[-1:], moved.output_maps[0].results
-    return any(
-        set(affine_map.results[targets.index(each)].used_dims()) <= batch
-        for value, affine_map in zip(view.inputs, view.maps, strict=False)
-        for each in last
-        if value.owner is operation and each in targets
-    )
-
-
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
     loops = len(view.iterators)
     if affine_map == AffineMap.identity(loops):

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineMap
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.linear_forms import loops_of
 from .kernel_operations import is_pointwise_view
+from .product_sums import product_factors
 from .static_values import constant_attribute, shape_of
 from .writer import Indices
 
@@ -75,6 +76,23 @@ def _rearranged(operation: Operation) -> tuple[SSAValue, Permutation] | None:
     if (len(set(loops)), len(targets)) != ranks or not set(loops) <= set(targets):
         return None
     return view.inputs[number], tuple(targets.index(loop) for loop in loops)
+
+
+def reads_across_batch(root: Operation, operation: Operation) -> bool:
+    """Return whether a product reads a transposed operand whose matrices lie side by side.
+
+    Neighbours in memory belong to other products of the batch, so it should be stored in order.
+    """
+    view, moved = structured_view(root), _rearranged(operation)
+    if view is None or moved is None or product_factors(view.body) is None:
+        return False
+    batch = frozenset[int].intersection(*(frozenset(each.used_dims()) for each in view.maps))
+    return any(
+        set(affine_map.results[place].used_dims()) <= batch
+        for value, affine_map in zip(view.inputs, view.maps, strict=False)
+        for place in moved[1][-1:]
+        if value.owner is operation
+    )
 
 
 def fold_rearranged(view: StructuredView, is_fused: IsFused) -> StructuredView:
