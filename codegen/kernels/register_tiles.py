@@ -43,7 +43,7 @@ from .product_sums import (
     product_factors,
     rows_in_cache,
 )
-from .tile_shapes import MIN_WINDOW_ROWS, TileShape, rows_of_copy, strip_shapes, tile_shape
+from .tile_shapes import TileShape, rows_of_copy, strip_shapes, tile_shape
 from .tiled_loops import Span, even_part, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -120,11 +120,11 @@ class RegisterTiles:
         )
         self.depth = prod(self._steps(loop) for loop in self.reductions)
         has_few_columns = isinstance(columns, int) and columns <= FEW_COLUMNS
-        is_read_once = has_few_columns or self.depth <= SHALLOW
+        needs_no_strip = has_few_columns or self.depth <= SHALLOW
         if has_windows(view):
-            is_read_once = self.fold is None
+            needs_no_strip = self.fold is None
         is_stored = self.shared.is_contiguous and self.shared.element == total
-        self.is_in_place = is_read_once and is_stored
+        self.is_in_place = needs_no_strip and is_stored
         self.chunk = None if self.is_in_place else self._chunk()
         self._first_term: Term = 0
         self.result = view.operation.results[0]
@@ -163,7 +163,8 @@ class RegisterTiles:
         if self.is_in_place:
             return count >= self.tile.rows
         if has_windows(self.view):
-            return count >= MIN_WINDOW_ROWS
+            # The alternative is to accumulate in memory.
+            return self.fold is not None
         return count >= rows_of_copy(self.tile, self.depth, is_contiguous=self.shared.is_contiguous)
 
     @property

@@ -16,9 +16,6 @@ MIN_GATHERED_ROWS = 12
 along the depth, and to add up the lanes.
 """
 
-MIN_WINDOW_ROWS = 2
-"""The same for a convolution: the alternative is to accumulate in memory."""
-
 FEW_TERMS, MIN_ROWS_OF_FEW_TERMS = 16, 6
 """The depth up to which adding up the lanes takes most of the time, and the rows that suffice."""
 
