@@ -197,15 +197,14 @@ def embedding_bag(
     # The bag of each index. Those after the last offset belong to a bag that is left out.
     bag = begun.cumsum(0)[:-1] - 1
     count = offsets.shape[0]
-    kept = torch.ones_like(indices, dtype=torch.bool)
-    if padding_idx is not None and padding_idx >= 0:
-        kept = indices != padding_idx
-    rows = table[indices]
+    neutral = -torch.inf if mode == 2 else 0.0
+    rows, ones = table[indices], torch.ones_like(indices, dtype=torch.int64)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
-    counts = torch.zeros(count, dtype=torch.int64).index_add(0, bag, kept.to(torch.int64))
-    neutral = -torch.inf if mode == 2 else 0.0
-    rows = torch.where(kept[:, None], rows, neutral)
+    if padding_idx is not None and padding_idx >= 0:
+        kept = indices != padding_idx
+        rows, ones = torch.where(kept[:, None], rows, neutral), kept.to(torch.int64)
+    counts = torch.zeros(count, dtype=torch.int64).index_add(0, bag, ones)
     bags = rows.new_full((count, rows.shape[1]), neutral)
     if mode == 2:
         bags = bags.index_reduce(0, bag, rows, "amax")
