@@ -27,7 +27,7 @@ from ...ir.tensor_types import (
 )
 from .attributes import ShapeType
 from .element_checks import (
-    require_same_elements,
+    require_same_stored,
     stored,
     verify_factors,
     verify_scalars,
@@ -419,7 +419,7 @@ def verify_tile(operation: Operation) -> None:
 
 def verify_gather(operation: Operation) -> None:
     """Check that `values` N x K x C at `indices` N x W give N x W x C."""
-    require_same_elements(operation.operands[0], operation.results[0], "input and output")
+    require_same_stored(operation.operands[0], operation.results[0], "input and output")
     values, indices = map(static_shape, operation.operands)
     if len(values) != 3 or len(indices) != 2:
         raise VerifyException(
@@ -440,7 +440,7 @@ def verify_gather(operation: Operation) -> None:
 
 def verify_scatter(operation: Operation) -> None:
     """Check that `input` N x W x C goes to `indices` N x W of `values_in` N x K x C."""
-    require_same_elements(operation.operands[2], operation.results[0], "input and output")
+    require_same_stored(operation.operands[2], operation.results[0], "input and output")
     verify_unary(operation)
     values, indices, source = map(static_shape, operation.operands)
     if len(values) != 3 or len(indices) != 2 or len(source) != 3:

@@ -36,7 +36,7 @@ def stored(value: SSAValue) -> Attribute:
     return found.storage if found else element
 
 
-def require_same_elements(left: SSAValue, right: SSAValue, what: str) -> None:
+def require_same_stored(left: SSAValue, right: SSAValue, what: str) -> None:
     """Check that two tensors have the same element type."""
     if stored(left) != stored(right):
         raise VerifyException(
@@ -57,7 +57,7 @@ def verify_zero_points(operation: Operation, first: int, tensors: Sequence[SSAVa
     """Check that the operands from `first` on are zero points of these tensors, in order."""
     verify_scalars(operation, first)
     for zero_point, tensor in zip(operation.operands[first:], tensors, strict=True):
-        require_same_elements(tensor, zero_point, "a tensor and its zero point")
+        require_same_stored(tensor, zero_point, "a tensor and its zero point")
 
 
 # Accumulators ------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def verify_convolution_elements(operation: Operation) -> None:
     verify_zero_points(operation, 3, (source, weight))
     # Quantised biases may be given with another type than the result.
     if not quantization(element_type(bias.type)):
-        require_same_elements(bias, operation.results[0], "both bias and result")
+        require_same_stored(bias, operation.results[0], "both bias and result")
 
 
 # Rescaling ---------------------------------------------------------------------------------------

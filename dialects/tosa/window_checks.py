@@ -12,7 +12,7 @@ from ...ir.tensor_types import StaticShape, shape_text, sizes_agree, static_shap
 from .attributes import ShapeType
 from .checks import require_shape
 from .element_checks import (
-    require_same_elements,
+    require_same_stored,
     verify_accumulator,
     verify_convolution_elements,
     verify_zero_points,
@@ -152,7 +152,7 @@ def verify_pool2d(operation: Operation) -> None:
     if operation.name == "tosa.avg_pool2d":
         verify_accumulator(operation)
         verify_zero_points(operation, 1, (operation.operands[0], operation.results[0]))
-    require_same_elements(operation.operands[0], operation.results[0], "input and output")
+    require_same_stored(operation.operands[0], operation.results[0], "input and output")
     source, kernel = (
         static_shape(operation.operands[0]),
         number_list(operation.properties["kernel"]),
@@ -203,7 +203,7 @@ def verify_transform(operation: Operation) -> None:
             raise VerifyException(f"expected {name} to be a power of two, got {size}")
     others = (*operation.operands[1:], *operation.results)
     for each in others:
-        require_same_elements(operation.operands[0], each, "all operands and results")
+        require_same_stored(operation.operands[0], each, "all operands and results")
         halved = operation.name == "tosa.rfft2d" and shape[2] >= 0
         require_shape(each, (*shape[:2], shape[2] // 2 + 1 if halved else shape[2]), "output")
 
