@@ -214,6 +214,17 @@ def verify_dot_general(operation: Operation) -> None:
     product_checks.verify_precision(operation)
 
 
+FftOp = define(
+    "stablehlo.fft",
+    "operand -> result | fft_type:transform fft_length",
+    (
+        " $operand, type = ",
+        Word("fft_type", FftTypeAttr),
+        ", length = numbers($fft_length) attr-dict : signature($operand, $result)",
+    ),
+    verify=product_checks.verify_fft,
+)
+
 ROWS = [
     define(
         "stablehlo.dot_general",
@@ -261,16 +272,7 @@ ROWS = [
         ),
         verify=verify_dynamic_conv,
     ),
-    define(
-        "stablehlo.fft",
-        "operand -> result | fft_type:transform fft_length",
-        (
-            " $operand, type = ",
-            Word("fft_type", FftTypeAttr),
-            ", length = numbers($fft_length) attr-dict : signature($operand, $result)",
-        ),
-        verify=product_checks.verify_fft,
-    ),
+    FftOp,
     define(
         "stablehlo.cholesky",
         "a -> result | lower:bool?",

@@ -28,7 +28,7 @@ _RULES = (
     *("data_movement.shapes", "data_movement.gather", "data_movement.scatter"),
     *("reduction.reductions", "reduction.select_and_scatter"),
     *("products.dot_products", "products.convolution", "products.ragged_products"),
-    "sorting.sorting",
+    *("products.fourier", "sorting.sorting"),
     *("lowering.control_flow", "calls.custom_calls", "calls.dynamic_calls", "calls.kept_ops"),
     *("calls.test_expectations", "reduction.batch_norm"),
     *("distribution.parallel_programs", "distribution.collectives"),

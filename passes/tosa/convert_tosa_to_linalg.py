@@ -13,16 +13,16 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, Signedness, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.tosa.attributes import ShapeType
 from ...ir.locations import located_builder
 from ...ir.regions import walk
-from ...ir.tensor_types import shapes_agree, static_shape
+from ...ir.tensor_types import shapes_agree
 
-_RULES = ("data_movement", "elementwise", "products", "reductions")
+_RULES = ("data_movement", "elementwise", "fourier", "products", "reductions", "resize", "scatter")
 """The modules that fill the table of rules."""
 
 
@@ -48,11 +48,19 @@ class ConvertTosaToLinalgPass(ModulePass):
                 continue
             builder = located_builder(InsertPoint.before(operation), operation)
             e = SizedEmitter(builder, operation, sizes)
-            result = rule(e, operation)
-            (old,) = operation.results
+            made = rule(e, operation)
+            if made is None:
+                continue
+            results = [made] if isinstance(made, SSAValue) else made
+            pairs = list(zip(results, operation.results, strict=True))
             # The type of a result may be wrong, so that the operation fails when it runs.
-            if result is not None and shapes_agree(static_shape(result), static_shape(old)):
-                Rewriter.replace_op(operation, [], [e.cast(result, old.type)])
+            if all(_agree(new.type, old.type) for new, old in pairs):
+                Rewriter.replace_op(operation, [], [e.cast(new, old.type) for new, old in pairs])
+
+
+def _agree(new: Attribute, old: Attribute) -> bool:
+    """Return whether types are equal, or of tensors whose shapes may be."""
+    return new == old or shapes_agree(*(cast("TensorType[Any]", t).get_shape() for t in (new, old)))
 
 
 def is_tosa(operation: Operation) -> bool:
@@ -61,10 +69,11 @@ def is_tosa(operation: Operation) -> bool:
 
 
 def _is_computed(type_: Attribute) -> bool:
-    """Return whether linalg computes with elements of a type."""
-    if not isinstance(type_, TensorType):
-        return isinstance(type_, ShapeType)
-    element = cast("TensorType[Any]", type_).element_type
-    if isinstance(element, IntegerType):
-        return cast("IntegerType[Any, Any]", element).signedness.data is Signedness.SIGNLESS
-    return isinstance(element, AnyFloat)
+    """Return whether linalg computes with numbers of a type."""
+    if isinstance(type_, ShapeType):
+        return True
+    if isinstance(type_, TensorType):
+        return _is_computed(cast("TensorType[Any]", type_).element_type)
+    if isinstance(type_, IntegerType):
+        return cast("IntegerType[Any, Any]", type_).signedness.data is Signedness.SIGNLESS
+    return isinstance(type_, AnyFloat)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import TensorType, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_access import attribute, constant_integer, flag, text
@@ -186,6 +186,16 @@ def _shift_right(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     return e.op("arith.addi", shifted, e.select(is_shifted, last, zero))
 
 
+@_pointwise("intdiv")
+def _divide(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Divide towards zero. The least integer divided by -1 wraps, so divisors of -1 negate."""
+    left, right = args
+    zero, one, minus_one = (e.constant(each, left.type) for each in (0, 1, -1))
+    is_negated = e.compare_integers("eq", right, minus_one)
+    quotient = e.op("arith.divsi", left, e.select(is_negated, one, right))
+    return e.select(is_negated, e.op("arith.subi", zero, left), quotient)
+
+
 @_pointwise("mul", whole=1)
 def _multiply(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Multiply; products of integers are shifted right and rounded."""
@@ -215,6 +225,28 @@ def _rescale(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
         convert(e, each, one, I64) for each, one in zip((*args, *zeros), kinds, strict=True)
     )
     value = e.op("arith.subi", value, before)
+    scaled = _scaled(e, op, value, factor, amount)
+    return narrowed(e, e.op("arith.addi", scaled, after), I64, target)
+
+
+@tosa_rule("tosa.apply_scale")
+def _apply_scale(e: Emitter, op: Operation) -> SSAValue:
+    """Scale numbers, or tensors of them."""
+    kinds = [operand_kind(op, index) for index in range(3)]
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        numbers = (convert(inner, *pair, I64) for pair in zip(args, kinds, strict=True))
+        return [convert(inner, _scaled(inner, op, *numbers), I64, result_kind(op))]
+
+    if not isinstance(op.results[0].type, TensorType):
+        return body(e, op.operands)[0]
+    return broadcast_pointwise(e, op.operands, result_kind(op).type, body)
+
+
+def _scaled(
+    e: Emitter, op: Operation, value: SSAValue, factor: SSAValue, amount: SSAValue
+) -> SSAValue:
+    """Emit `value * factor / 2**amount` of 64 bits, rounded."""
     one, zero = e.constant(1, I64.type), e.constant(0, I64.type)
     half = e.op("arith.shli", one, e.op("arith.subi", amount, one))
     if "DOUBLE" in text(op, "rounding_mode").upper():
@@ -224,8 +256,7 @@ def _rescale(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
         is_long = e.compare_integers("sgt", amount, e.constant(31, I64.type))
         half = e.op("arith.addi", half, e.select(is_long, extra, zero))
     sums = e.op("arith.addi", e.op("arith.muli", value, factor), half)
-    scaled = e.op("arith.shrsi", sums, amount)
-    return narrowed(e, e.op("arith.addi", scaled, after), I64, target)
+    return e.op("arith.shrsi", sums, amount)
 
 
 def _stored(element: Kind, is_unsigned: bool) -> Kind:

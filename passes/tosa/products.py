@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.check import HoldsOp
+from ...dialects.stablehlo.types import ConvAttr
 from ...dialects.stablehlo.windows import Window
 from ...dialects.tosa.windows import sliding
 from ...ir.attribute_access import constant_integer
@@ -19,8 +20,8 @@ from ..stablehlo.data_movement.shapes import pad, transpose
 from ..stablehlo.elementwise.conversions import convert
 from ..stablehlo.elementwise.implicit_broadcasts import broadcast_pointwise
 from ..stablehlo.lowering.element_types import Kind, operand_kind, result_kind
-from ..stablehlo.lowering.emitter import Emitter
-from ..stablehlo.products.convolution import sums_of_windows
+from ..stablehlo.lowering.emitter import Emitter, shape
+from ..stablehlo.products.convolution import ConvolutionForm, convolve, sums_of_windows
 from ..stablehlo.products.dot_products import accumulator, add, contract
 from ..stablehlo.reduction.window_loops import combine_windows, window_count
 from .elementwise import I32, I64, Scalars, extremum, narrowed
@@ -85,13 +86,43 @@ def _convolution(e: Emitter, op: Operation) -> SSAValue | None:
     if "g" in image_loops:
         *outer, groups, each = e.sizes(sums)
         sums = e.reshape(sums, [*outer, e.multiply(groups, each)])
-    bias = operand_kind(op, 2)
+    return _with_bias(e, op, sums, total)
+
+
+def _with_bias(e: Emitter, op: Operation, sums: SSAValue, total: Kind) -> SSAValue:
+    """Add the bias to sums of the kind `total`, and round them to the elements of the result."""
+    bias, result = operand_kind(op, 2), result_kind(op)
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
         number = add(inner, total, args[0], convert(inner, args[1], bias, total))
         return [convert(inner, number, total, result)]
 
     return broadcast_pointwise(e, [sums, op.operands[2]], result.type, body)
+
+
+_TRANSPOSED = ConvAttr((("b", 0, 1, "f"), ("o", 0, 1, "i"), ("b", 0, 1, "f")))
+
+
+@tosa_rule("tosa.transpose_conv2d")
+def _transposed_convolution(e: Emitter, op: Operation) -> SSAValue | None:
+    """Convolve the image, dilated by the strides, with the reversed weights."""
+    windows = sliding(op)
+    if windows is None or min(shape(op.operands[0]), default=0) < 1:
+        return None
+    (image, one), (weights, other) = (_centred(e, op, i, 3 + i, result_kind(op)) for i in range(2))
+    total = accumulator((one, other, result_kind(op)))
+    reversed_windows = [
+        Window(
+            each.size,
+            low=each.size - 1 + each.before,
+            high=each.size - 1 + each.after,
+            base_dilation=each.stride,
+            reverse=True,
+        )
+        for each in windows
+    ]
+    form = ConvolutionForm(_TRANSPOSED, (one, other, total))
+    return _with_bias(e, op, convolve(e, form, (image, weights), reversed_windows), total)
 
 
 def _windows(op: Operation) -> list[Window]:

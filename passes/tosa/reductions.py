@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.attribute_access import integer
 from ...ir.combiners import COMBINERS
 from ..stablehlo.elementwise.conversions import convert, convert_tensor
-from ..stablehlo.lowering.element_types import operand_kind
+from ..stablehlo.lowering.element_types import operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter, dims, shape
 from .elementwise import F32, extremum
 from .rules import tosa_rule
@@ -65,3 +65,35 @@ def _reduced(e: Emitter, op: Operation, name: str, start: SSAValue | None = None
     (result,) = e.loops([value], None, [start], [dims(*kept, loops=rank)], body)
     sizes[axis] = 1
     return e.reshape(convert_tensor(e, result, wide, element), sizes)
+
+
+@tosa_rule("tosa.argmax")
+def _argmax(e: Emitter, op: Operation) -> SSAValue | None:
+    """Carry the largest number and its index; the first of equal numbers stays."""
+    value, axis = op.operands[0], integer(op, "axis")
+    element, index = operand_kind(op), result_kind(op)
+    if shape(value)[axis] <= 0 or (element.name == "float" and element.width < 16):
+        return None
+    sizes = e.sizes(value)
+    rank = len(sizes)
+    kept = [each for each in range(rank) if each != axis]
+    name = extremum(op, "max")
+    starts = (element, COMBINERS[name].neutral(element.type)), (index, 0)
+    made = [
+        e.fill(e.constant(start, each.type), [sizes[dimension] for dimension in kept])
+        for each, start in starts
+    ]
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        number, most, place = args
+        if element.name == "float":
+            # A NaN is larger than numbers, or is ignored: then the start is NaN.
+            known = number if name == "arith.maxnumf" else most
+            is_ordered = inner.compare_floats("ord", known, known)
+            is_larger = inner.both(inner.compare_floats("ugt", number, most), is_ordered)
+        else:
+            is_larger = inner.compare_integers("sgt", number, most)
+        here = inner.from_index(inner.loop_index(axis), index.type)
+        return [inner.select(is_larger, *pair) for pair in ((number, most), (here, place))]
+
+    return e.loops([value], None, made, [dims(*kept, loops=rank)] * 2, body)[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
@@ -13,9 +13,9 @@ from ...ir.rules import Rules
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stablehlo.lowering.emitter import Emitter, shape
 
-tosa_rule = Rules[Callable[[Emitter, Operation], SSAValue | None]]()
-"""`@tosa_rule("tosa.reverse")`: `function(emitter, operation)` emits what computes the result, or
-returns `None` if the operation stays."""
+tosa_rule = Rules[Callable[[Emitter, Operation], SSAValue | Sequence[SSAValue] | None]]()
+"""`@tosa_rule("tosa.reverse")`: `function(emitter, operation)` emits what computes the result, or a
+list of results, or returns `None` if the operation stays."""
 
 
 def only_element(e: Emitter, value: SSAValue) -> SSAValue:

@@ -329,10 +329,9 @@ func.func @main(%a: tensor<0x4xf32>, %b: tensor<4xf32>) -> (tensor<0x4xf32>, ten
 
 def test_operation_without_kernel_is_interpreted() -> None:
     text = """
-func.func @main(%a: tensor<3x4xf32>) -> tensor<3xi32> {
-  %0 = math.tanh %a : tensor<3x4xf32>
-  %1 = tosa.argmax %0 {axis = 1 : i32} : (tensor<3x4xf32>) -> tensor<3xi32>
-  return %1 : tensor<3xi32>
+func.func @main(%a: tensor<3x4xui8>) -> tensor<3x4xui8> {
+  %0 = tosa.reverse %a {axis = 1 : i32} : (tensor<3x4xui8>) -> tensor<3x4xui8>
+  return %0 : tensor<3x4xui8>
 }"""
     check(text, interpreted=True)
 

@@ -2,94 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check
 from breadth import sampled
-
-Array = np.ndarray[Any, Any]
-
-FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
-INTEGERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
-DTYPES: dict[str, Any] = {**FLOATS, **INTEGERS, "i1": np.bool_}
-SPECIAL = (0.0, -0.0, np.nan, np.inf, -np.inf, 0.5, 1.5, 2.5, -127.5, -128.5, 32767.5, 3e9, -1e19)
-
-
-def numbers(element: str, shape: tuple[int, ...]) -> Array:
-    """Numbers with special ones among them."""
-    generator = np.random.default_rng(1)
-    dtype = DTYPES[element]
-    if element in FLOATS:
-        found = np.asarray(generator.standard_normal(shape) * 3)
-        found.flat[: len(SPECIAL)] = SPECIAL[: found.size]
-        with np.errstate(over="ignore"):
-            return found.astype(dtype)
-    if element == "i1":
-        return generator.integers(0, 2, shape).astype(dtype)
-    limits = np.iinfo(dtype)
-    found = generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-    found.flat[:4] = (limits.min, limits.max, 0, -1)[: found.size]
-    return found
-
-
-def small(element: str, shape: tuple[int, ...]) -> Array:
-    """Small whole numbers, whose sums are exact in any order."""
-    return np.random.default_rng(2).integers(-9, 10, shape).astype(DTYPES[element])
-
-
-def tensor(shape: tuple[int, ...], element: str) -> str:
-    return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
-
-
-@dataclass
-class Case:
-    """An operation on arguments of the function, and on constants behind them."""
-
-    op: str
-    operands: list[tuple[tuple[int, ...], str]]
-    result: tuple[tuple[int, ...], str]
-    attributes: str = ""
-    constants: tuple[tuple[str, str], ...] = ()
-    """Contents and types of constants."""
-
-    def text(self) -> str:
-        given = [f"%a{i}: {tensor(*each)}" for i, each in enumerate(self.operands)]
-        names = [f"%a{i}" for i in range(len(given))] + [
-            f"%c{i}" for i in range(len(self.constants))
-        ]
-        types = [tensor(*each) for each in self.operands] + [each for _, each in self.constants]
-        lines = [
-            f'  %c{i} = "tosa.const"() {{values = dense<{value}> : {kind}}} : () -> {kind}'
-            for i, (value, kind) in enumerate(self.constants)
-        ]
-        result, attributes = tensor(*self.result), f" {{{self.attributes}}}" * bool(self.attributes)
-        lines.append(
-            f"  %r = tosa.{self.op} {', '.join(names)}{attributes} : ({', '.join(types)})"
-            f" -> {result}"
-        )
-        return "\n".join(
-            [
-                f"func.func @main({', '.join(given)}) -> {result} {{",
-                *lines,
-                f"  return %r : {result}",
-                "}",
-            ]
-        )
-
+from mesh_opt import api
+from tosa_cases import DTYPES, FLOATS, INTEGERS, SUMS, Case, numbers, small, tensor, zeros
 
 S, ROW, COLUMN = (3, 7), (1, 7), (3, 1)
 SHIFT = (("0", "tensor<1xi8>"),)
-
-
-def zeros(element: str, *values: int) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (str(each) if element[0] == "i" else f"{each}.0", f"tensor<1x{element}>") for each in values
-    )
 
 
 def elementwise() -> dict[str, Case]:
@@ -224,86 +147,6 @@ func.func @main(%a: {kind}) -> ({column}, {row}) {{
         check(text, [given])
 
 
-@dataclass
-class Windows:
-    """A convolution or pooling of an image of 2 x 9 x 8 x 3."""
-
-    op: str
-    pad: str = "0, 0, 0, 0"
-    stride: str = "1, 1"
-    dilation: str = "1, 1"
-    weight: tuple[int, ...] = (4, 3, 2, 3)
-    result: tuple[int, ...] = (2, 7, 7, 4)
-    bias: int = 4
-    image: tuple[int, ...] = (2, 9, 8, 3)
-
-
-WINDOWS = {
-    "conv2d": Windows("conv2d"),
-    "conv2d padded": Windows("conv2d", "1, 1, 0, 1", "2, 1", result=(2, 5, 8, 4), bias=1),
-    "conv2d dilated": Windows("conv2d", "1, 0, 1, 1", "1, 1", "2, 3", result=(2, 6, 7, 4)),
-    "conv3d": Windows(
-        *("conv3d", "0, 1, 0, 0, 1, 1", "1, 1, 1", "1, 1, 1"),
-        *((4, 2, 3, 2, 3), (2, 2, 2, 5, 4)),
-        image=(2, 2, 4, 4, 3),
-    ),
-    "depthwise": Windows("depthwise_conv2d", weight=(3, 2, 3, 2), result=(2, 7, 7, 6), bias=6),
-    "depthwise once": Windows(
-        *("depthwise_conv2d", "1, 1, 0, 0", "2, 2", "1, 1"), (3, 2, 3, 1), (2, 5, 4, 3), 3
-    ),
-}
-SUMS = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "i8": "i32"}
-
-
-@pytest.mark.parametrize(("name", "element"), sampled([*product(WINDOWS, SUMS)], 2))
-def test_convolutions(name: str, element: str) -> None:
-    case, wide = WINDOWS[name], SUMS[element]
-    if element == "f16" and "conv3d" in name:
-        wide = "f32"
-    operands = [(case.image, element), (case.weight, element), ((case.bias,), wide)]
-    accumulator = "f32" if element in ("f16", "bf16") else wide
-    attributes = (
-        f"acc_type = {accumulator}, pad = array<i64: {case.pad}>,"
-        f" stride = array<i64: {case.stride}>, dilation = array<i64: {case.dilation}>"
-    )
-    for zero in (0, 3) if element == "i8" else (0,):
-        constants = zeros(element, zero, -zero)
-        text = Case(case.op, operands, (case.result, wide), attributes, constants).text()
-        check(text, [small(each, shape) for shape, each in operands])
-
-
-POOLS = {
-    "plain": ("3, 2", "1, 1", "0, 0, 0, 0", (2, 7, 7, 3)),
-    "padded": ("3, 3", "2, 1", "2, 2, 1, 2", (2, 6, 9, 3)),
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "element"), sampled([*product(POOLS, ("f16", "bf16", "f32", "i8", "i16"))], 2)
-)
-def test_poolings(name: str, element: str) -> None:
-    kernel, stride, pad, result = POOLS[name]
-    image = ((2, 9, 8, 3), element)
-    attributes = (
-        f"kernel = array<i64: {kernel}>, stride = array<i64: {stride}>, pad = array<i64: {pad}>"
-    )
-    modes = ("PROPAGATE", "IGNORE") if element in FLOATS else ("PROPAGATE",)
-    for mode in modes:
-        given = numbers(element, image[0])
-        if element in FLOATS:
-            given[1, :4] = np.nan
-        text = Case(
-            "max_pool2d", [image], (result, element), f"{attributes}, nan_mode = {mode}"
-        ).text()
-        check(text, [given])
-    accumulator = "f32" if element in FLOATS else "i32"
-    for zero in (0, 3) if element == "i8" else (0,):
-        constants = zeros(element, zero, -zero)
-        attributes_ = f"{attributes}, acc_type = {accumulator}"
-        text = Case("avg_pool2d", [image], (result, element), attributes_, constants).text()
-        check(text, [small(element, image[0]) if element in FLOATS else numbers(element, image[0])])
-
-
 @pytest.mark.parametrize("element", SUMS)
 def test_products(element: str) -> None:
     wide = SUMS[element]
@@ -315,34 +158,102 @@ def test_products(element: str) -> None:
         check(text, [small(each, shape) for shape, each in operands])
 
 
-OPEN = {
-    "conv2d": ("conv2d", "stride = array<i64: 2, 1>", (4, 3, 2, 3), 4),
-    "depthwise": ("depthwise_conv2d", "stride = array<i64: 1, 1>", (3, 2, 3, 2), 6),
-    "average": ("avg_pool2d", "stride = array<i64: 1, 1>", (), 3),
-    "maximum": ("max_pool2d", "stride = array<i64: 2, 2>", (), 3),
-}
+@pytest.mark.parametrize("shape", [(2, 8, 4), (1, 2, 16)])
+def test_fourier_transforms(shape: tuple[int, ...]) -> None:
+    kind, half = tensor(shape, "f32"), tensor((*shape[:2], shape[2] // 2 + 1), "f32")
+    results = ", ".join([kind] * 4 + [half] * 2)
+    text = f"""
+func.func @main(%a: {kind}, %b: {kind}) -> ({results}) {{
+  %0, %1 = tosa.fft2d %a, %b {{inverse = false}} : ({kind}, {kind}) -> ({kind}, {kind})
+  %2, %3 = tosa.fft2d %a, %b {{inverse = true}} : ({kind}, {kind}) -> ({kind}, {kind})
+  %4, %5 = tosa.rfft2d %a : ({kind}) -> ({half}, {half})
+  return %0, %1, %2, %3, %4, %5 : {results}
+}}"""
+    check(text)
 
 
-@pytest.mark.parametrize("image", [(2, 9, 8), (1, 3, 2), (2, 2, 2), (0, 5, 4)])
-@pytest.mark.parametrize("name", OPEN)
-def test_windows_of_unknown_images(name: str, image: tuple[int, ...]) -> None:
-    """Images of a height for which no window fits have no windows."""
-    op, attributes, weight, channels = OPEN[name]
-    operands = [((-1, -1, -1, 3), "f32")]
-    attributes += ", pad = array<i64: 0, 0, 0, 1>"
-    constants = zeros("f32", 0, 0)
-    if weight:
-        operands += [(weight, "f32"), ((channels,), "f32")]
-        attributes += ", acc_type = f32, dilation = array<i64: 1, 1>"
+@pytest.mark.parametrize("element", ["f16", "bf16", "f32", "i8", "i16"])
+def test_argmax(element: str) -> None:
+    """The first of equal numbers; NaN is the largest or ignored, also where all are NaN or -inf."""
+    given = numbers(element, (5, 9))
+    if element in FLOATS:
+        given[1], given[2], given[3, 4:6] = np.nan, -np.inf, np.nan
+        given[4, :2] = np.nan, -np.inf
     else:
-        attributes += ", kernel = array<i64: 3, 2>"
-        attributes += ", acc_type = f32" * (name == "average")
-        constants = constants if name == "average" else ()
-    result = ((-1, -1, -1, channels), "f32")
-    text = Case(op, operands, result, attributes, constants).text().replace("-1x", "?x")
-    check(
-        text, [small("f32", shape) for shape in ((*image, 3), *(each for each, _ in operands[1:]))]
-    )
+        given[1], given[2, 3:5] = given.min(), given.max()
+    kind = tensor((5, 9), element)
+    modes = ("PROPAGATE", "IGNORE") if element in FLOATS else ("PROPAGATE",)
+    for mode, axis in product(modes, (0, 1)):
+        result = tensor((9 if axis == 0 else 5,), "i32")
+        text = f"""
+func.func @main(%a: {kind}) -> {result} {{
+  %0 = tosa.argmax %a {{axis = {axis} : i32, nan_mode = {mode}}} : ({kind}) -> {result}
+  return %0 : {result}
+}}"""
+        check(text, [given])
+
+
+def test_division() -> None:
+    """It is rounded towards zero, and wraps for the least integer and -1."""
+    least = np.iinfo(np.int32).min
+    left = np.array([7, -7, 7, least, least, 0], np.int32)
+    text = Case("intdiv", [((6,), "i32"), ((6,), "i32")], ((6,), "i32")).text()
+    check(text, [left, np.array([2, 2, -2, -1, 1, -5], np.int32)])
+
+
+def test_scales() -> None:
+    """Of tensors, and of numbers in the body of another operation."""
+    kind = "tensor<64xi32>"
+    text = f"""
+#all = affine_map<(d0) -> (d0)>
+func.func @main(%a: {kind}) -> ({kind}, {kind}, {kind}) {{
+  %m = "tosa.const"() {{values = dense<1234567> : tensor<64xi32>}} : () -> {kind}
+  %s = "tosa.const"() {{values = dense<33> : tensor<64xi8>}} : () -> tensor<64xi8>
+  %0 = tosa.apply_scale %a, %m, %s {{rounding_mode = DOUBLE_ROUND}}
+      : ({kind}, {kind}, tensor<64xi8>) -> {kind}
+  %1 = tosa.apply_scale %a, %m, %s {{rounding_mode = SINGLE_ROUND}}
+      : ({kind}, {kind}, tensor<64xi8>) -> {kind}
+  %e = tensor.empty() : {kind}
+  %2 = linalg.generic {{indexing_maps = [#all, #all], iterator_types = ["parallel"]}}
+      ins(%a : {kind}) outs(%e : {kind}) {{
+  ^bb0(%x: i32, %old: i32):
+    %factor = arith.constant 2000000000 : i32
+    %amount = arith.constant 40 : i8
+    %y = tosa.apply_scale %x, %factor, %amount {{rounding_mode = DOUBLE_ROUND}}
+        : (i32, i32, i8) -> i32
+    linalg.yield %y : i32
+  }} -> {kind}
+  return %0, %1, %2 : {kind}, {kind}, {kind}
+}}"""
+    check(text, [numbers("i32", (64,))])
+
+
+SCATTER = """
+func.func @main(%a: tensor<2x5x7xf32>, %i: tensor<2x3xi32>, %b: tensor<2x3x7xf32>)
+    -> tensor<2x5x7xf32> {
+  %0 = tosa.scatter %a, %i, %b
+      : (tensor<2x5x7xf32>, tensor<2x3xi32>, tensor<2x3x7xf32>) -> tensor<2x5x7xf32>
+  return %0 : tensor<2x5x7xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[4, 0, 2], [1, 2, 3]], None),
+        ([[4, 0, 2], [1, 2, 1]], "writes a row twice"),
+        ([[4, 0, 5], [1, 2, 3]], "has index 5 in dimension 1, which has extent 5"),
+    ],
+)
+def test_scatters(rows: list[list[int]], message: str | None) -> None:
+    given = [small("f32", (2, 5, 7)), np.array(rows, np.int32), small("f32", (2, 3, 7))]
+    if message is None:
+        return check(SCATTER, given)
+    main = api.compile(SCATTER)["main"]
+    with pytest.raises(api.ExecutionError, match=message):
+        main(*given)
+    with pytest.raises(api.ExecutionError):
+        main.reference(given)
 
 
 def test_what_linalg_does_not_compute_stays() -> None:

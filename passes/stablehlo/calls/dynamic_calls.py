@@ -17,7 +17,7 @@ from ..elementwise.random_bits import random_bits
 from ..lowering.element_types import element_kinds
 from ..lowering.emitter import BOOL, Emitter, shape
 from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
-from ..products.convolution import convolve
+from ..products.convolution import ConvolutionForm, convolve
 from ..reduction.combiners import combiner
 from ..reduction.window_loops import windows_of
 from ..sorting.sorting import top_k
@@ -119,4 +119,4 @@ def _dynamic_conv(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
         sizes[dimension] = -1
     zero = e.constant(0, element_type(image.type))
     image = dynamic_pad(e, image, zero, low, high, between, sizes)
-    return [convolve(e, op, (image, kernel), windows, padded=True)]
+    return [convolve(e, ConvolutionForm.of(op), (image, kernel), windows, padded=True)]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ....dialects.stablehlo.types import ConvAttr
 from ....dialects.stablehlo.windows import Window, convolution_numbers, convolution_windows
 from ....ir.attribute_access import integer
 from ....ir.index import IndexList
-from ..data_movement.shapes import pad, result_sizes, reverse, transpose
+from ..data_movement.shapes import pad, reverse, transpose
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, operand_kind, result_kind
 from ..lowering.emitter import Emitter, dims, shape
@@ -22,13 +23,51 @@ from ..reduction.window_loops import window_count, windows_of
 from .dot_products import accumulator, multiply_add
 
 
+@dataclass(frozen=True, slots=True)
+class ConvolutionForm:
+    """What a convolution says of its dimensions and elements, apart from its windows."""
+
+    numbers: ConvAttr
+    kinds: tuple[Kind, Kind, Kind]
+    """The elements of the image, the kernel and the result."""
+    groups: int = 1
+    batches: int = 1
+
+    @staticmethod
+    def of(op: Operation) -> ConvolutionForm:
+        """Return the form of an op. Raises OperationError if a group count is missing."""
+        kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+        counts = integer(op, "feature_group_count"), integer(op, "batch_group_count")
+        return ConvolutionForm(convolution_numbers(op), kinds, *counts)
+
+    def result_sizes(
+        self, image: Sequence[int], kernel: Sequence[int], windows: Sequence[Window]
+    ) -> list[int]:
+        """Return the shape of the result; dynamic sizes are negative."""
+        (of_image, of_kernel, of_result) = self.numbers.data
+        batch = image[of_image.index("b")]
+        found: dict[str | int, int] = {
+            number: window.count(image[of_image.index(number)])
+            for number, window in enumerate(windows)
+        }
+        found["b"] = batch // self.batches if batch >= 0 else batch
+        found["f"] = kernel[of_kernel.index("o")]
+        return [found[role] for role in of_result]
+
+
 @tensor_rule("stablehlo.convolution")
 def _convolution(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    return [convolve(lowering.emit, op, operands, windows_of(op, convolution_windows))]
+    windows = windows_of(op, convolution_windows)
+    return [convolve(lowering.emit, ConvolutionForm.of(op), operands, windows)]
 
 
 def convolve(
-    e: Emitter, op: Operation, operands: Tensors, windows: Sequence[Window], *, padded: bool = False
+    e: Emitter,
+    form: ConvolutionForm,
+    operands: Tensors,
+    windows: Sequence[Window],
+    *,
+    padded: bool = False,
 ) -> SSAValue:
     """Emit a convolution with all of its groups as one loop nest on operands in their own layouts.
 
@@ -36,10 +75,9 @@ def convolve(
     `s0`, ... for spatial positions of the result and `w0`, ... for positions in the window. With
     dimensions `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` they are `b, s0, s1, o` and the reductions
     `w0, w1, i`. With `padded` the image has been padded already. Raises OperationError if elements
-    are not numbers, or if a group count is missing.
+    are not numbers.
     """
-    numbers = convolution_numbers(op)
-    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+    numbers, kinds = form.numbers, form.kinds
     image, kernel = operands
     reversed_dimensions = [
         numbers.data[1].index(n) for n, window in enumerate(windows) if window.reverse
@@ -47,9 +85,9 @@ def convolve(
     if reversed_dimensions:
         kernel = reverse(e, kernel, reversed_dimensions)
         windows = [replace(window, reverse=False) for window in windows]
-    if _has_phases(op, windows) and not padded:
-        return _convolve_phases(e, op, (image, kernel), windows)
-    groups, batches = integer(op, "feature_group_count"), integer(op, "batch_group_count")
+    if not padded and _has_phases(form, (image, kernel), windows):
+        return _convolve_phases(e, form, (image, kernel), windows)
+    groups, batches = form.groups, form.batches
     image_names = _names(numbers.data[0], "s", f="i")
     kernel_names = _names(numbers.data[1], "w")
     result_names = _names(numbers.data[2], "s", f="o")
@@ -122,19 +160,19 @@ MAX_CONVOLUTION_PHASES = 16
 """The maximum number of convolutions into which one with base dilation is split."""
 
 
-def _has_phases(op: Operation, windows: Sequence[Window]) -> bool:
+def _has_phases(form: ConvolutionForm, operands: Tensors, windows: Sequence[Window]) -> bool:
     dilated = [window for window in windows if window.base_dilation > 1]
     return (
         bool(dilated)
         and all(window.stride == window.dilation == 1 for window in dilated)
         and prod(window.base_dilation for window in windows) <= MAX_CONVOLUTION_PHASES
-        and result_kind(op).name != "complex"
-        and min(*shape(op.operands[0]), *shape(op.operands[1]), *result_sizes(op)) >= 0
+        and form.kinds[2].name != "complex"
+        and min(*shape(operands[0]), *shape(operands[1])) >= 0
     )
 
 
 def _convolve_phases(
-    e: Emitter, op: Operation, operands: Tensors, windows: Sequence[Window]
+    e: Emitter, form: ConvolutionForm, operands: Tensors, windows: Sequence[Window]
 ) -> SSAValue:
     """Split a convolution of a dilated image so that zeros between elements are not multiplied.
 
@@ -144,10 +182,9 @@ def _convolve_phases(
     for even `p`, and `v` on `b c` for odd `p`.
     """
     image, kernel = operands
-    numbers = convolution_numbers(op)
-    element = result_kind(op)
-    sizes = result_sizes(op)
-    result = e.fill(e.constant(0, element.type), sizes)
+    numbers = form.numbers
+    sizes = form.result_sizes(shape(image), shape(kernel), windows)
+    result = e.fill(e.constant(0, form.kinds[2].type), sizes)
     for phase in product(*(range(window.base_dilation) for window in windows)):
         starts, taps, steps = [0] * len(sizes), list(shape(kernel)), [1] * len(sizes)
         offsets, counts, strides = [0] * len(sizes), list(sizes), [1] * len(sizes)
@@ -167,7 +204,7 @@ def _convolve_phases(
                 parts[n] = Window(taps[own], low=low, high=high)
         if 0 in (*taps, *counts):
             continue
-        part = convolve(e, op, (image, e.extract_slice(kernel, starts, taps, steps)), parts)
+        part = convolve(e, form, (image, e.extract_slice(kernel, starts, taps, steps)), parts)
         result = e.insert_slice(part, result, offsets, strides)
     return result
 
