@@ -1,14 +1,29 @@
-"""The `check` dialect of StableHLO: assertions in test programs."""
+"""The `check` dialects of StableHLO and of IREE: assertions in test programs.
+
+Both have operations of the same names. IREE writes operands in parentheses:
+
+    check.expect_almost_eq %a, %b, tolerance = 0.1 : tensor<4xf32>
+    check.expect_almost_eq(%a, %b, atol 1.0e-4, rtol 0.0) : tensor<4xf32>
+
+Both are read. Operations with IREE's tolerances are printed in IREE's form.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
-from xdsl.dialects.builtin import f64 as _f64
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    f32,
+    f64,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
@@ -17,7 +32,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import attribute, text
 from ..ir.dialect_extension import dialect_of
-from ..ir.syntax.assembly_format import Parsed
+from ..ir.syntax.assembly_format import Parsed, Syntax
+from .hal.targets import DeviceType
 from .stablehlo.syntax import Custom, define
 
 
@@ -28,11 +44,22 @@ def _parse_options(parser: Parser, parsed: Parsed) -> None:
         word = parser.parse_identifier()
         parser.parse_punctuation("=")
         if word == "tolerance":
-            parsed.attributes[word] = FloatAttr(float(parser.parse_number()), _f64)
+            parsed.attributes[word] = FloatAttr(float(parser.parse_number()), f64)
         elif word in ("max_ulp_difference", "min_ulp_difference"):
             parsed.attributes[word] = IntegerAttr(parser.parse_integer(), 64)
         else:
             parser.raise_error("expected tolerance or max_ulp_difference", position)
+
+
+def _parse_tolerances(parser: Parser, parsed: Parsed) -> None:
+    """Parse IREE's optional `, atol 1.0e-4, rtol 0.0`."""
+    parsed.attributes |= {name: FloatAttr(number, f32) for name, number in IREE_TOLERANCES.items()}
+    while parser.parse_optional_punctuation(","):
+        position = parser.pos
+        word = parser.parse_identifier()
+        if word not in IREE_TOLERANCES:
+            parser.raise_error("expected atol or rtol", position)
+        parsed.attributes[word] = FloatAttr(float(parser.parse_number()), f32)
 
 
 def _print_options(printer: Printer, operation: Operation) -> None:
@@ -41,11 +68,13 @@ def _print_options(printer: Printer, operation: Operation) -> None:
         if isinstance(found, FloatAttr | IntegerAttr):
             number = found.value.data
             shown = str(number) if isinstance(number, int) else f"{number:.6e}"
-            printer.print_string(f", {name} = {shown}")
+            between = " " if name in IREE_TOLERANCES else " = "
+            printer.print_string(f", {name}{between}{shown}")
 
 
-_OPTIONS = ("tolerance", "max_ulp_difference", "min_ulp_difference")
-_TOLERANCES = Custom(_parse_options, _print_options, _OPTIONS)
+IREE_TOLERANCES = {"atol": 1e-4, "rtol": 0.0}
+"""The defaults of IREE. Numbers may differ by `atol + rtol * abs(rhs)`."""
+_OPTIONS = ("tolerance", "max_ulp_difference", "min_ulp_difference", *IREE_TOLERANCES)
 
 
 def _parse_value(parser: Parser, parsed: Parsed) -> None:
@@ -58,18 +87,45 @@ def _parse_value(parser: Parser, parsed: Parsed) -> None:
     parsed.types["lhs"] = [kind]
 
 
-def _print_value(printer: Printer, operation: Operation) -> None:
+def _parse_compared(parser: Parser, parsed: Parsed, *, almost: bool) -> None:
+    """Parse what is compared: an operand with another one, or with a constant."""
+    is_enclosed = parser.parse_optional_punctuation("(") is not None
+    parsed.operands["lhs"] = [parser.parse_unresolved_operand()]
+    parser.parse_punctuation(",")
+    right = parser.parse_optional_unresolved_operand()
+    if right is None:
+        _parse_value(parser, parsed)
+    else:
+        parsed.operands["rhs"] = [right]
+    if not is_enclosed:
+        _parse_options(parser, parsed)
+        return
+    if almost:
+        _parse_tolerances(parser, parsed)
+    parser.parse_punctuation(")")
+
+
+def _print_compared(printer: Printer, operation: Operation) -> None:
+    is_enclosed = attribute(operation, "atol") is not None
+    printer.print_string("(" if is_enclosed else " ")
+    printer.print_list(operation.operands, printer.print_ssa_value)
     value = attribute(operation, "value")
     if value is not None:
+        printer.print_string(", ")
         printer.print_attribute(value)
+    _print_options(printer, operation)
+    printer.print_string(")" if is_enclosed else "")
 
 
-_VALUE = Custom(
-    _parse_value,
-    _print_value,
-    ("value",),
-    lambda op: getattr(attribute(op, "value"), "type", None) == op.operand_types[0],
-)
+def _parse_type(parser: Parser, parsed: Parsed) -> None:
+    if parser.parse_optional_punctuation(":") is not None:
+        parsed.types["lhs"] = [parser.parse_type()]
+
+
+def _print_type(printer: Printer, operation: Operation) -> None:
+    if attribute(operation, "atol") is not None:
+        printer.print_string(" : ")
+        printer.print_attribute(operation.operand_types[0])
 
 
 def _verify_constant(operation: Operation) -> None:
@@ -79,13 +135,22 @@ def _verify_constant(operation: Operation) -> None:
         raise VerifyException(f"expected 'value' to be a dense constant of type {expected}")
 
 
-_TWO = (" $lhs, $rhs", _TOLERANCES, " attr-dict : type($lhs, $rhs)")
-_BOTH = (" $lhs, $rhs", _TOLERANCES, " attr-dict : type($lhs), type($rhs)")
-_CONSTANT = (" $lhs, ", _VALUE, _TOLERANCES, " attr-dict")
+def _two(*, almost: bool = False, types: str = "type($lhs, $rhs)") -> Syntax:
+    return (_compared(almost=almost), f" attr-dict : {types}")
+
+
+def _constant(*, almost: bool = False) -> Syntax:
+    return (_compared(almost=almost), " attr-dict", Custom(_parse_type, _print_type))
+
+
+def _compared(*, almost: bool) -> Custom:
+    parse = partial(_parse_compared, almost=almost)
+    return Custom(parse, _print_compared, ("value", *_OPTIONS))
+
 
 AgreeOp = define(
     "check.agree",
-    "lhs rhs -> result | how tolerance? max_ulp_difference? min_ulp_difference? is_unsigned?",
+    "lhs rhs -> result | how tolerance? rtol? max_ulp_difference? min_ulp_difference? is_unsigned?",
     " $how, $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
     pure=False,
 )
@@ -117,11 +182,38 @@ def filled_message(op: Operation, values: Sequence[Any]) -> str:
     return re.sub(r"\{(\d+)\}", value, text(op, "message"))
 
 
+def _parse_device(parser: Parser, parsed: Parsed) -> None:
+    """Parse the optional `<%device>`, for operands that are buffer views."""
+    parsed.operands["device"] = []
+    if parser.parse_optional_punctuation("<") is not None:
+        parsed.operands["device"] = [parser.parse_unresolved_operand()]
+        parsed.types["device"] = [DeviceType()]
+        parser.parse_punctuation(">")
+
+
+def _print_device(printer: Printer, operation: Operation) -> None:
+    for device in operation.operands[:-1]:
+        printer.print_string("<")
+        printer.print_ssa_value(device)
+        printer.print_string(">")
+
+
+_ON_DEVICE = Custom(_parse_device, _print_device)
+_TRUTH = "($operand) attr-dict : type($operand)"
+
 ROWS: list[type[IRDLOperation]] = [
-    define("check.expect_eq", "lhs rhs", _TWO, pure=False),
-    define("check.expect_almost_eq", "lhs rhs | tolerance?", _TWO, pure=False),
+    define("check.expect_eq", "lhs rhs", _two(), pure=False),
     define(
-        "check.expect_close", "lhs rhs | max_ulp_difference? min_ulp_difference?", _BOTH, pure=False
+        "check.expect_almost_eq",
+        "lhs rhs | tolerance? atol? rtol?",
+        _two(almost=True),
+        pure=False,
+    ),
+    define(
+        "check.expect_close",
+        "lhs rhs | max_ulp_difference? min_ulp_difference?",
+        _two(types="type($lhs), type($rhs)"),
+        pure=False,
     ),
     define(
         "check.expect_serialized_eq",
@@ -130,14 +222,19 @@ ROWS: list[type[IRDLOperation]] = [
         " : type($expected)",
         pure=False,
     ),
-    define("check.expect_eq_const", "lhs | value", _CONSTANT, pure=False, verify=_verify_constant),
+    define(
+        "check.expect_eq_const", "lhs | value", _constant(), pure=False, verify=_verify_constant
+    ),
     define(
         "check.expect_almost_eq_const",
-        "lhs | value tolerance?",
-        _CONSTANT,
+        "lhs | value tolerance? atol? rtol?",
+        _constant(almost=True),
         pure=False,
         verify=_verify_constant,
     ),
+    define("check.expect_true", "operand", _TRUTH, pure=False),
+    define("check.expect_false", "operand", _TRUTH, pure=False),
+    define("check.expect_all_true", "device? operand", (_ON_DEVICE, _TRUTH), pure=False),
 ]
 
 Check = dialect_of("check", sys.modules[__name__])

@@ -133,10 +133,18 @@ def _equal(op: Operation, actual: Array, expected: Array) -> Verdict:
 
 
 def _almost_equal(op: Operation, actual: Array, expected: Array) -> Verdict:
-    found: Any = attribute(op, "tolerance")
-    limit = TOLERANCE if found is None else float(found.value.data)
+    absolute, relative = _number(op, "tolerance", TOLERANCE), _number(op, "rtol", 0.0)
     distance = _differences(actual, expected, unseen=0.0)
+    with np.errstate(all="ignore"):
+        size = np.max([np.abs(each.astype(np.float64)) for each in _parts(expected)], axis=0)
+        # The distance from infinity is infinite, as is what it allows.
+        limit = absolute + (relative * np.where(np.isfinite(size), size, 0.0) if relative else 0.0)
     return distance > limit, distance, ""
+
+
+def _number(op: Operation, name: str, default: float) -> float:
+    found: Any = attribute(op, name)
+    return default if found is None else float(found.value.data)
 
 
 def _ordered(values: Array) -> Array:

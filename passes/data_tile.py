@@ -32,7 +32,8 @@ class DataTilePass(NamedPipeline):
         """Return the passes, each of which can be run alone under its own name."""
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = (
-            *default_passes("convert-stablehlo-to-linalg", "convert-tm-tensor-to-linalg"),
+            *default_passes("expand-unfoldable-constants", "convert-stablehlo-to-linalg"),
+            *default_passes("convert-tm-tensor-to-linalg"),
             *default_passes("tosa-to-scf", "tosa-to-util", "convert-tosa-to-linalg"),
             *default_passes("simplify-sizes", "strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),

@@ -21,6 +21,7 @@ _PASSES = {
     "convert-to-stream": "stream.convert_to_stream",
     "convert-tosa-to-linalg": "tosa.convert_tosa_to_linalg",
     "data-tile": "data_tile",
+    "expand-unfoldable-constants": "imports.expand_unfoldable_constants",
     "fold-constant-encodes": "encoding.fold_constant_encodes",
     "form-dispatches": "dispatch.form_dispatches",
     "hoist-encodes-to-initializers": "encoding.hoist_encodes_to_initializers",

@@ -16,12 +16,15 @@ from ..loops.scf_uplift_while_to_for import scf_uplift_while_to_for
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
 from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass, is_tm_tensor
 from ..tosa.convert_tosa_to_linalg import ConvertTosaToLinalgPass, is_tosa
+from .expand_unfoldable_constants import expand_unfoldable_constants, is_unfoldable
 from .tosa_to_util import is_variable, tosa_to_util
 
 
 def conversions_of(module: ModuleOp) -> list[ModulePass]:
     """Return the conversion passes that a module needs, in order."""
     found: list[ModulePass] = []
+    if any(map(is_unfoldable, walk(module))):
+        found.append(expand_unfoldable_constants())
     if is_stablehlo(module):
         found.append(ConvertStablehloToLinalgPass())
     if any(map(is_tm_tensor, walk(module))):

@@ -21,6 +21,7 @@ class SpmdPass(NamedPipeline):
     def passes(self) -> tuple[ModulePass, ...]:
         """Return the passes of the pipeline, each with its default options."""
         return default_passes(
+            "expand-unfoldable-constants",
             "convert-stablehlo-to-linalg",
             "convert-tm-tensor-to-linalg",
             "tosa-to-scf",

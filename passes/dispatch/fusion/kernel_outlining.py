@@ -54,6 +54,9 @@ from .operation_kinds import ENCODING_OPS, is_rematerialized
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types that a dispatch cannot pass: those of values inside of executables, and buffers."""
 
+AGREE = "check.agree"
+"""An operation that fails where tensors differ."""
+
 ON_DEVICE = frozenset({AFFINITY})
 """The attribute of a group's operations that their copies in a kernel do not have."""
 
@@ -246,7 +249,10 @@ class Interface:
         given = (*self.tensors, *self.scalars)
         numbers: dict[SSAValue | Block, int] = {value: n for n, value in enumerate(given)}
         code = structures.of_operations(self.sequence, numbers, ON_DEVICE)
+        # An error in a kernel names the line that the kernel's operation is from.
+        places = tuple([each.location for each in self.sequence if each.name == AGREE])
         return (
+            places,
             len(self.tensors),
             len(self.workload),
             structures.of_types(given),

@@ -22,7 +22,8 @@ from ....dialects.check import AgreeOp, ProbedOp, ProbeOp
 from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
-from ..lowering.element_types import operand_kind
+from ..elementwise.conversions import convert, convert_tensor
+from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import BOOL
 from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 
@@ -36,13 +37,14 @@ def _agree(
     """
     e = lowering.emit
     properties: dict[str, Attribute] = {"how": StringAttr(how)}
-    for name in ("tolerance", "max_ulp_difference", "min_ulp_difference"):
-        found = attribute(op, name)
+    for name, own in (("tolerance", "tolerance"), ("tolerance", "atol"), ("rtol", "rtol")):
+        found = attribute(op, own)
         if isinstance(found, IntegerAttr | FloatAttr):
-            number = found.value.data
-            properties[name] = (
-                FloatAttr(float(number), f64) if name == "tolerance" else IntegerAttr(number, 64)  # pyright: ignore
-            )
+            properties[name] = FloatAttr(float(found.value.data), f64)
+    for name in ("max_ulp_difference", "min_ulp_difference"):
+        found = attribute(op, name)
+        if isinstance(found, IntegerAttr):
+            properties[name] = IntegerAttr(found.value.data, 64)
     if operand_kind(op).name == "unsigned":
         properties["is_unsigned"] = UnitAttr()
     made = AgreeOp.create(
@@ -87,6 +89,25 @@ def _check_eq(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 @tensor_rule("check.expect_eq", "check.expect_almost_eq", "check.expect_close")
 def _expect_op(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     _agree(lowering, op, operands[0], operands[1], op.name.removeprefix("check.expect_"))
+    return ()
+
+
+@tensor_rule("check.expect_true", "check.expect_false")
+def _expect_truth(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    e, word = lowering.emit, op.name.removeprefix("check.expect_")
+    truth = convert(e, operands[0], operand_kind(op), kind(BOOL))
+    e.add_op(AssertOp(truth if word == "true" else e.negated(truth), f"the operand is {word}"))
+    return ()
+
+
+@tensor_rule("check.expect_all_true")
+def _expect_all_true(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Compare the truth of all elements with true. A NaN is true."""
+    e, value = lowering.emit, operands[-1]
+    if not isinstance(value.type, TensorType):
+        raise OperationError(op, f"is not computed for operands of type {value.type}")
+    truth = convert_tensor(e, value, operand_kind(op, len(operands) - 1), kind(BOOL))
+    _agree(lowering, op, truth, e.fill(e.constant(1, BOOL), e.sizes(value)), "eq")
     return ()
 
 
