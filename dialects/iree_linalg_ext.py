@@ -1,8 +1,8 @@
 """The `iree_linalg_ext` dialect: the ops of IREE that linalg has no form for.
 
 They are parsed, verified as far as passes rely on their forms, and printed as by iree-opt 3.13.
-No pass looks into them, moves anything across them or converts them, and nothing runs them.
-Each op writes into its `outs` and has results if these are tensors.
+`convert-linalg-ext-to-linalg` converts those of models; other passes do not look into them and move
+nothing across them. Each op writes into its `outs` and has results if these are tensors.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class DataTilePass(NamedPipeline):
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = (
             *default_passes("expand-unfoldable-constants", "convert-stablehlo-to-linalg"),
-            *default_passes("convert-tm-tensor-to-linalg"),
+            *default_passes("convert-linalg-ext-to-linalg"),
             *default_passes("tosa-to-scf", "tosa-to-util", "convert-tosa-to-linalg"),
             *default_passes("simplify-sizes", "strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),

@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.regions import walk
+from ..linalg_ext.convert_linalg_ext_to_linalg import ConvertLinalgExtToLinalgPass, is_linalg_ext
 from ..loops.linalg_detensorize import linalg_detensorize
 from ..loops.scf_uplift_while_to_for import scf_uplift_while_to_for
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
-from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass, is_tm_tensor
 from ..tosa.convert_tosa_to_linalg import ConvertTosaToLinalgPass, is_tosa
 from .expand_unfoldable_constants import expand_unfoldable_constants, is_unfoldable
 from .tosa_to_util import is_variable, tosa_to_util
@@ -27,8 +27,8 @@ def conversions_of(module: ModuleOp) -> list[ModulePass]:
         found.append(expand_unfoldable_constants())
     if is_stablehlo(module):
         found.append(ConvertStablehloToLinalgPass())
-    if any(map(is_tm_tensor, walk(module))):
-        found.append(ConvertTmTensorToLinalgPass())
+    if any(map(is_linalg_ext, walk(module))):
+        found.append(ConvertLinalgExtToLinalgPass())
     if any(map(is_variable, walk(module))):
         found.append(tosa_to_util())
     return found

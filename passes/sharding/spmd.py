@@ -23,7 +23,7 @@ class SpmdPass(NamedPipeline):
         return default_passes(
             "expand-unfoldable-constants",
             "convert-stablehlo-to-linalg",
-            "convert-tm-tensor-to-linalg",
+            "convert-linalg-ext-to-linalg",
             "tosa-to-scf",
             "tosa-to-util",
             "simplify-sizes",

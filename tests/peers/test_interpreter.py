@@ -23,6 +23,7 @@ from mesh_opt.interpreter.run import (
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source
+from mesh_opt.passes.imports.conversions import convert_imported
 from mesh_opt.runtime.abi.arrays import is_number
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.tools.driver import new_context
@@ -82,11 +83,14 @@ def _without_annotations(text: str) -> Any:
 def test_case_programs(peers_python: Callable[[str], str], tmp_path: Path) -> None:
     requests: list[Any] = []
     expected: list[list[Any]] = []
-    paths = sorted(CASES.glob("shard/*.mlir"))
-    for path in [*sampled(paths, 3), CASES / "models" / "transformer_block.mlir"]:
+    paths = sampled(sorted(CASES.glob("shard/*.mlir")), 3)
+    paths += [*sorted(CASES.glob("linalg_ext/*.mlir")), CASES / "models" / "transformer_block.mlir"]
+    for path in paths:
         if path.stem in BEYOND_IREE:
             continue
         module = _without_annotations(path.read_text())
+        text = print_operation(module)
+        convert_imported(module)
         for name in public_functions(module):
             function = find_function(Program(module), name)
             inputs = random_inputs(3, plain_types(argument_types(function)), 0, 4)
@@ -96,7 +100,7 @@ def test_case_programs(peers_python: Callable[[str], str], tmp_path: Path) -> No
             assert all(map(is_number, results))
             folder = tmp_path / f"{path.stem}_{name}"
             folder.mkdir()
-            (folder / "p.mlir").write_text(print_operation(module))
+            (folder / "p.mlir").write_text(text)
             files: list[str] = []
             for index, (array, kind) in enumerate(
                 zip(inputs, argument_types(function), strict=True)

@@ -29,7 +29,7 @@ Line = tuple[int, int]
 
 _PASSES = (
     "convert-stablehlo-to-linalg",
-    "convert-tm-tensor-to-linalg",
+    "convert-linalg-ext-to-linalg",
     "tosa-to-scf",
     "convert-mesh-to-shard",
     "convert-sdy-to-shard",

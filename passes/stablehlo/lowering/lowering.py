@@ -319,11 +319,11 @@ class Lowering:
         return found
 
 
-_ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield")
+_ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield", "iree_linalg_ext.yield")
 """Terminators of scalar bodies."""
 
-_ON_SCALARS = ("arith.", "math.", "complex.")
-"""Prefixes of dialects whose ops are copied unchanged into bodies over scalars."""
+_ON_SCALARS = ("arith.", "math.", "complex.", "affine.apply", "linalg.index")
+"""Prefixes of ops that are copied unchanged into bodies over scalars."""
 
 CONSTANTS = ("stablehlo.constant", "chlo.constant", "sdy.constant")
 

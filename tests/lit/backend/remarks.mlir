@@ -35,7 +35,7 @@ func.func @bodies(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-func.func @forms(%x: tensor<?x4xf32>, %k: tensor<2x3xf32>, %t: tensor<3xf32>) -> (tensor<?x6xf32>, tensor<2xi32>, tensor<4x5xf32>) {
+func.func @forms(%x: tensor<?x4xf32>, %k: tensor<2x3xf32>, %t: tensor<3xf32>, %u: tensor<2xui8>) -> (tensor<?x6xf32>, tensor<2xui8>, tensor<4x5xf32>) {
   // expected-remark @+1 {{runs in the interpreter: its kernels need sizes that are known before they run}}
   %0 = tensor.pad %x low[0, 1] high[0, 1] {
   ^bb0(%i: index, %j: index):
@@ -43,14 +43,14 @@ func.func @forms(%x: tensor<?x4xf32>, %k: tensor<2x3xf32>, %t: tensor<3xf32>) ->
     tensor.yield %v : f32
   } : tensor<?x4xf32> to tensor<?x6xf32>
   // expected-remark @+1 {{runs in the interpreter: kernels do not support it}}
-  %1 = tosa.argmax %k {axis = 1 : i32} : (tensor<2x3xf32>) -> tensor<2xi32>
+  %1 = tosa.reverse %u {axis = 0 : i32} : (tensor<2xui8>) -> tensor<2xui8>
   // expected-remark @+1 {{runs in the interpreter: its kernels do not support its attributes}}
   %2 = tensor.pad %k low[1, 1] high[1, 1] {
   ^bb0(%i: index, %j: index):
     %v = tensor.extract %t[%j] : tensor<3xf32>
     tensor.yield %v : f32
   } : tensor<2x3xf32> to tensor<4x5xf32>
-  return %0, %1, %2 : tensor<?x6xf32>, tensor<2xi32>, tensor<4x5xf32>
+  return %0, %1, %2 : tensor<?x6xf32>, tensor<2xui8>, tensor<4x5xf32>
 }
 
 func.func @native(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,6 +1,7 @@
-// RUN: mesh-opt %s --convert-tm-tensor-to-linalg | filecheck %s
-// RUN: mesh-opt %s --convert-tm-tensor-to-linalg | filecheck %s --check-prefix=NONE
+// RUN: mesh-opt %s --convert-linalg-ext-to-linalg | filecheck %s
+// RUN: mesh-opt %s --convert-linalg-ext-to-linalg | filecheck %s --check-prefix=NONE
 // NONE-NOT: tm_tensor.
+// NONE-NOT: iree_linalg_ext.
 
 // Few elements: a window for each, from the first one on. The identity of a sum is -0.0.
 // CHECK-LABEL: func.func @scan
@@ -92,4 +93,25 @@ func.func @scatter(%u: tensor<4x7xf32>, %i: tensor<4x1xi64>, %x: tensor<5x7xf32>
 func.func @attention(%q: tensor<2x5x8xf32>, %k: tensor<2x3x8xf32>, %m: tensor<5x3xf32>, %o: tensor<2x5x8xf32>) -> tensor<2x5x8xf32> {
   %0 = tm_tensor.attention ins(%q, %k, %k, %m : tensor<2x5x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<5x3xf32>) outs(%o : tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
   func.return %0 : tensor<2x5x8xf32>
+}
+
+// IREE's attention: the maps say which dimensions are summed. The body of each weight follows its scale.
+// CHECK-LABEL: func.func @attention_by_maps
+// CHECK: linalg.generic {{.*}} ["parallel", "parallel", "parallel", "reduction"]} ins(%q, %k :
+// CHECK: linalg.generic {{.*}} ["parallel", "parallel", "parallel"]
+// CHECK: arith.mulf
+// CHECK: linalg.index 2
+// CHECK: linalg.softmax dimension(2)
+// CHECK: linalg.generic {{.*}} ["parallel", "parallel", "parallel", "reduction"]} ins({{.*}}, %v :
+func.func @attention_by_maps(%q: tensor<2x4x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x5xf32>, %e: tensor<2x4x5xf32>) -> tensor<2x4x5xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = iree_linalg_ext.attention <{indexing_maps = [affine_map<(b, m, n, k, s) -> (b, m, k)>, affine_map<(b, m, n, k, s) -> (b, s, k)>, affine_map<(b, m, n, k, s) -> (b, s, n)>, affine_map<(b, m, n, k, s) -> ()>, affine_map<(b, m, n, k, s) -> (b, m, n)>]}> ins(%q, %k, %v, %scale : tensor<2x4x8xf32>, tensor<2x6x8xf32>, tensor<2x6x5xf32>, f32) outs(%e : tensor<2x4x5xf32>) {
+  ^bb0(%weight: f32):
+    %at = iree_linalg_ext.index 2 : index
+    %number = arith.index_cast %at : index to i32
+    %slope = arith.sitofp %number : i32 to f32
+    %1 = arith.addf %weight, %slope : f32
+    iree_linalg_ext.yield %1 : f32
+  } -> tensor<2x4x5xf32>
+  return %0 : tensor<2x4x5xf32>
 }

@@ -1,0 +1,167 @@
+"""Convert attention to two products and a softmax.
+
+torch-mlir's has fixed dimensions. That of IREE has an indexing map for each operand, which say what
+the dimensions are for:
+
+    query (b, m, k1), key (b, k2, k1), value (b, k2, n) -> (b, m, n)
+    weights (b, m, k2): sums along k1, which are scaled, changed by a body, masked, and divided by
+                        their sums along k2 after the exponential
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import cast
+
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, f64, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.rewriter import Rewriter
+
+from ...dialects.linalg.bodies import IndexOp
+from ...dialects.linalg.packing import SoftmaxOp
+from ...ir.attribute_access import attribute, element_type, integer
+from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
+from ..stablehlo.elementwise.conversions import convert, convert_tensor
+from ..stablehlo.lowering.element_types import Kind, kind
+from ..stablehlo.lowering.emitter import Emitter, dims, shape
+from ..stablehlo.lowering.lowering import Lowering, Tensors
+from ..stablehlo.products.dot_products import accumulator, contract, multiply_add
+from .rules import linalg_ext_rule
+
+
+@linalg_ext_rule("tm_tensor.attention")
+def _attention(lowering: Lowering, op: Operation) -> Tensors:
+    """Emit `softmax(query * key^T / sqrt(d) + mask) * value`, with d the last size of `query`."""
+    e = lowering.emit
+    query, key, value, *mask, _ = op.operands
+    element, rank = kind(query.type), len(shape(query))
+    total, batch = accumulator((element, element, element)), tuple(range(rank - 2))
+    lists = (batch, batch, (rank - 1,), (rank - 1,))
+    weights = contract(e, (query, key), lists, (element, element, total))
+    mask = [convert_tensor(e, each, element, total) for each in mask]
+    weights = _masked(e, weights, mask, e.size(query, rank - 1))
+    empty = e.empty(e.sizes(weights), total.type)
+    softmax = e.add_op(SoftmaxOp(weights, empty, rank - 1)).results[0]
+    lists = (batch, batch, (rank - 1,), (rank - 2,))
+    return [contract(e, (softmax, value), lists, (total, element, element))]
+
+
+def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> SSAValue:
+    rank, element = len(shape(weights)), element_type(weights.type)
+    number = e.from_index(e.index(width), i64)
+    scale = e.op("math.sqrt", e.op("arith.sitofp", number, to=f64))
+    if element != f64:
+        scale = e.op("arith.truncf", scale, to=element)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        scaled = inner.op("arith.divf", args[0], scale)
+        return [inner.op("arith.addf", scaled, args[1]) if mask else scaled]
+
+    maps = [dims(*range(rank), loops=rank)]
+    maps += [dims(*range(rank - len(shape(each)), rank), loops=rank) for each in mask]
+    return e.loops([weights, *mask], maps, [e.empty(e.sizes(weights), element)], None, body)[0]
+
+
+@linalg_ext_rule("iree_linalg_ext.attention")
+def _attention_by_maps(lowering: Lowering, op: Operation) -> Tensors:
+    e = lowering.emit
+    query, key, value, scale, *mask, output = op.operands
+    of_query, of_key, of_value, _, *of_mask, of_output = _dimensions(op)
+    kept = [each for each in of_query if each in of_output]
+    summed = [each for each in of_key if each in of_value and each not in of_output]
+    of_weights = [*kept, *summed]
+    if not summed or not set(of_output) <= {*kept, *of_value}:
+        raise OperationError(op, "has indexing maps that are not those of two products")
+    element = kind(output.type)
+    total = accumulator((kind(query.type), kind(key.type), element))
+    weights = _product(e, (query, of_query), (key, of_key), of_weights, total)
+    masks = list(zip(mask, of_mask, strict=True))
+    weights = _changed(lowering, op, weights, of_weights, scale, masks)
+    sizes = e.sizes(weights)
+    rows = e.reshape(weights, [*sizes[: len(kept)], e.product(sizes[len(kept) :])])
+    softmax = SoftmaxOp(rows, e.empty(e.sizes(rows), total.type), len(kept))
+    weights = e.reshape(e.add_op(softmax).results[0], sizes)
+    result = _product(e, (weights, of_weights), (value, of_value), of_output, total)
+    return [convert_tensor(e, result, total, element)]
+
+
+def _dimensions(op: Operation) -> list[list[int]]:
+    """Return the dimensions that index each operand. Raises OperationError for other maps."""
+    maps = [each.data for each in cast("ArrayAttr[AffineMapAttr]", attribute(op, "indexing_maps"))]
+    found = [[each for each in map_.results if isinstance(each, AffineDimExpr)] for map_ in maps]
+    if any(
+        len(each.results) != len(dimensions) for each, dimensions in zip(maps, found, strict=True)
+    ):
+        raise OperationError(op, "has indexing maps whose results are not dimensions")
+    return [[each.position for each in dimensions] for dimensions in found]
+
+
+Indexed = tuple[SSAValue, Sequence[int]]
+"""A tensor with the dimensions that index it."""
+
+
+def _product(
+    e: Emitter, left: Indexed, right: Indexed, result: Sequence[int], total: Kind
+) -> SSAValue:
+    """Return sums of products along the dimensions that do not index the result."""
+    loops = list(dict.fromkeys([*result, *left[1], *right[1]]))
+    sizes = {
+        dimension: size
+        for tensor, dimensions in (left, right)
+        for dimension, size in zip(dimensions, e.sizes(tensor), strict=True)
+    }
+    start = e.fill(e.constant(0, total.type), [sizes[each] for each in result])
+    return e.loops(
+        [left[0], right[0]],
+        [_map(each, loops) for _, each in (left, right)],
+        [start],
+        [_map(result, loops)],
+        multiply_add(kind(left[0].type), kind(right[0].type), total),
+    )[0]
+
+
+def _map(dimensions: Sequence[int], loops: Sequence[int]) -> AffineMap:
+    return dims(*map(loops.index, dimensions), loops=len(loops))
+
+
+def _changed(
+    lowering: Lowering,
+    op: Operation,
+    weights: SSAValue,
+    of_weights: Sequence[int],
+    scale: SSAValue,
+    masks: Sequence[Indexed],
+) -> SSAValue:
+    """Scale weights, compute the body of each, and add the mask, which may also choose."""
+    e, total = lowering.emit, kind(weights.type)
+    region = op.regions[0]
+    for index in [each for each in region.walk() if each.name == "iree_linalg_ext.index"]:
+        # IREE counts the dimensions of the weights alone, in the order of the iteration space.
+        number = integer(index, "dim")
+        if number >= len(of_weights):
+            raise OperationError(
+                index, f"asks for dimension {number} of weights of rank {len(of_weights)}"
+            )
+        dimension = of_weights.index(sorted(of_weights)[number])
+        Rewriter.replace_op(index, IndexOp(dimension))
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        number = inner.op("arith.mulf", args[0], convert(inner, scale, kind(scale.type), total))
+        argument = kind(region.block.args[0].type)
+        given = convert(inner, number, total, argument)
+        (number,) = lowering.inline_on_scalars(region, [given], inner)
+        number = convert(inner, number, argument, total)
+        for (mask, _), each in zip(masks, args[1:], strict=False):
+            if kind(mask.type).width == 1:
+                number = inner.select(each, number, inner.constant(-inf, total.type))
+            else:
+                added = convert(inner, each, kind(mask.type), total)
+                number = inner.op("arith.addf", number, added)
+        return [number]
+
+    maps = [_map(each, of_weights) for each in (of_weights, *(each for _, each in masks))]
+    empty = e.empty(e.sizes(weights), total.type)
+    return e.loops([weights, *(mask for mask, _ in masks)], maps, [empty], None, body)[0]

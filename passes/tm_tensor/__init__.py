@@ -1,1 +1,0 @@
-"""Convert torch-mlir's `tm_tensor` dialect to linalg."""

@@ -1,0 +1,176 @@
+"""Extensions of linalg of IREE: native code against NumPy, whole and on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt import api
+
+Array = np.ndarray[Any, Any]
+CASES = Path(__file__).parents[1] / "cases" / "linalg_ext"
+
+
+def softmax(scores: Array) -> Array:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def masked(q: Array, k: Array, v: Array, mask: Array) -> list[Array]:
+    scores = 0.5 * np.einsum("bhmk,bhsk->bhms", q, k) + mask[:, None]
+    return [np.einsum("bhms,bhns->bhmn", softmax(scores), v)]
+
+
+def causal(q: Array, k: Array, v: Array) -> list[Array]:
+    scores = 0.25 * np.einsum("bhmk,bhsk->bhms", q, k)
+    scores = np.where(np.arange(6) > np.arange(4)[:, None], -1e9, scores)
+    return [np.einsum("bhms,bhsn->bmhn", softmax(scores), v)]
+
+
+def gathered(x: Array) -> list[Array]:
+    return [x[[4, 1]], x[[[0, 4], [1, 0]], [[3, 2], [1, 0]]]]
+
+
+def scattered(x: Array, u: Array, v: Array) -> list[Array]:
+    replaced, added = x.copy(), x.copy()
+    replaced[[3, 0]] = u
+    np.add.at(added, ([0, 4, 0], [3, 2, 3]), v)
+    return [replaced, added]
+
+
+def mapped(x: Array, o: Array) -> list[Array]:
+    stored = o.copy()
+    stored[16:] = x[:, 4:].T.reshape(-1)
+    at = 9 * np.arange(4)[:, None] + np.arange(8)
+    return [stored, np.where(at < 32, stored[np.minimum(at, 31)], np.float32(7))]
+
+
+def scans(x: Array, first: Array) -> list[Array]:
+    most = np.maximum.accumulate(np.concatenate([first[:, None], x], 1), 1)
+    return [np.cumsum(x, 1), most[:, :-1], most[:, -2]]
+
+
+def in_order(x: Array, y: Array) -> list[Array]:
+    order = np.argsort(-x, 1, kind="stable")
+    return [np.take_along_axis(each, order, 1) for each in (x, y)]
+
+
+def firsts(x: Array) -> list[Array]:
+    order = np.argsort(-x, 1, kind="stable")[:, :3]
+    return [np.take_along_axis(x, order, 1), order, x.min(0), x.argmin(0)]
+
+
+FUNCTIONS = {
+    "attention": {"masked": masked, "causal": causal},
+    "indexing": {"gathered": gathered, "scattered": scattered, "mapped": mapped},
+    "orders": {"scans": scans, "sorted": in_order, "firsts": firsts},
+}
+
+
+def inputs(function: api.Function) -> list[Array]:
+    generator = np.random.default_rng(3)
+    found: list[Array] = []
+    for each in function.argument_types:
+        text = str(each).removeprefix("tensor<").removesuffix(">")
+        *sizes, element = text.split("x")
+        numbers = generator.standard_normal([int(size) for size in sizes])
+        found.append((numbers * 9).astype(np.int32) if element == "i32" else np.float32(numbers))
+    return found
+
+
+def agree(found: Any, wanted: Sequence[Array]) -> None:
+    results = found if isinstance(found, tuple) else (found,)
+    for got, want in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_like_numpy(case: str, pipeline: str) -> None:
+    program = api.compile(CASES / f"{case}.mlir", pipeline)
+    for name, meaning in FUNCTIONS[case].items():
+        given = inputs(program[name])
+        agree(program[name](*given), meaning(*given))
+
+
+def test_on_a_grid() -> None:
+    """Heads and rows are split, and so is what is sorted along its rows."""
+    text = (CASES / "attention.mlir").read_text().partition("func.func @causal")[0]
+    text = "shard.grid @grid(shape = 2x2)\n" + text.replace(
+        "  %scale =",
+        """  %split = shard.sharding @grid split_axes = [[0], [], [1]] : !shard.sharding
+  %q_split = shard.shard %q to %split : tensor<2x3x4x8xf32>
+  %scale =""",
+    ).replace("ins(%q,", "ins(%q_split,")
+    program = api.compile(text, "spmd")
+    given = inputs(program["masked"])
+    agree(program["masked"](*given), masked(*given))
+
+
+MASKS = """
+func.func @main(%x: tensor<4x3xf32>, %u: tensor<2x3xf32>, %i: tensor<2x1xi32>, %m: tensor<2xi1>)
+    -> (tensor<2x3xf32>, tensor<4x3xf32>) {
+  %0 = iree_linalg_ext.gather dimension_map = [0]
+      ins(%x, %i, %m : tensor<4x3xf32>, tensor<2x1xi32>, tensor<2xi1>)
+      outs(%u : tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = iree_linalg_ext.scatter dimension_map = [0] unique_indices(true)
+      ins(%u, %i, %m : tensor<2x3xf32>, tensor<2x1xi32>, tensor<2xi1>)
+      outs(%x : tensor<4x3xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    iree_linalg_ext.yield %new : f32
+  } -> tensor<4x3xf32>
+  return %0, %1 : tensor<2x3xf32>, tensor<4x3xf32>
+}"""
+
+
+@pytest.mark.parametrize("unread", [1, 7, -1])
+def test_what_a_mask_does_not_choose(unread: int) -> None:
+    """Its indices do not count, and what was in `outs` stays."""
+    x, u = np.float32(np.arange(12).reshape(4, 3)), np.float32(np.arange(6).reshape(2, 3) + 20)
+    program = api.compile(MASKS)["main"]
+    given = [x, u, np.array([[2], [unread]], np.int32), np.array([True, False])]
+    wanted = x.copy()
+    wanted[2] = u[0]
+    agree(program(*given), [np.stack([x[2], u[1]]), wanted])
+
+
+ANY_ORDER = """
+func.func @main(%x: tensor<2x40xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>, tensor<2x5xf32>) {
+  %e = tensor.empty() : tensor<2x5xf32>
+  %f = tensor.empty() : tensor<2x5xi32>
+  %0:2 = iree_linalg_ext.topk_v2 dimension(1) is_sorted ins(%x : tensor<2x40xf32>)
+      outs(%e, %f : tensor<2x5xf32>, tensor<2x5xi32>) {
+  ^bb0(%a: f32, %b: f32):
+    %is_before = arith.cmpf olt, %a, %b : f32
+    iree_linalg_ext.yield %is_before : i1
+  } -> tensor<2x5xf32>, tensor<2x5xi32>
+  %1 = iree_linalg_ext.topk_v2 dimension(1) ins(%x : tensor<2x40xf32>) outs(%e : tensor<2x5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %is_before = arith.cmpf ogt, %a, %b : f32
+    iree_linalg_ext.yield %is_before : i1
+  } -> tensor<2x5xf32>
+  return %0#0, %0#1, %1 : tensor<2x5xf32>, tensor<2x5xi32>, tensor<2x5xf32>
+}"""
+
+
+def test_first_elements_into_new_tensors() -> None:
+    x = np.float32(np.random.default_rng(0).standard_normal((2, 40)))
+    order = np.argsort(x, 1)[:, :5]
+    most = -np.sort(-x, 1)[:, :5]
+    agree(api.compile(ANY_ORDER)["main"](x), [np.take_along_axis(x, order, 1), order, most])
+
+
+def test_other_operations_stay() -> None:
+    text = """
+func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %c1 = arith.constant 1 : index
+  %0:2 = iree_linalg_ext.fft ins(%c1 : index) outs(%x, %y : tensor<8xf32>, tensor<8xf32>)
+      : tensor<8xf32>, tensor<8xf32>
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}"""
+    main = api.compile(text)["main"]
+    with pytest.raises(api.ExecutionError, match=r":4:10: error: 'iree_linalg_ext.fft' op"):
+        main(*[np.zeros(8, np.float32)] * 2)
