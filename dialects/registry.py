@@ -34,6 +34,7 @@ _DIALECTS = {
     "math": ("math", "ExtendedMath"),
     "memref": ("memref", "ExtendedMemRef"),
     "mesh": ("mesh", "Mesh"),
+    "ml_program": ("ml_program", "MlProgram"),
     "quant": ("quant", "Quant"),
     "scf": ("scf.dialect", "ExtendedScf"),
     "sdy": ("sdy.dialect", "Sdy"),

@@ -325,11 +325,15 @@ def _extend(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (value,)
 
 
-@impl("arith.truncf", pointwise=True)
+@impl("arith.truncf", "arith.scaling_truncf", pointwise=True)
 def _truncate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not rounds_to_nearest_even(op):
         raise OperationError(op, f"has rounding mode {rounding_mode(op)}, expected to_nearest_even")
-    return (to_float(np.asarray(operands[0]), dtype_of(op.results[0].type)),)
+    value = np.asarray(operands[0])
+    if len(operands) > 1:
+        # Divide in the wide type, whose range has all powers of two that scales are.
+        value = value / np.asarray(operands[1]).astype(value.dtype)
+    return (to_float(value, dtype_of(op.results[0].type)),)
 
 
 def to_float(value: Array, dtype: np.dtype[Any]) -> Array:

@@ -34,7 +34,7 @@ class DataTilePass(NamedPipeline):
         tensors = (
             *default_passes("expand-unfoldable-constants", "convert-stablehlo-to-linalg"),
             *default_passes("convert-linalg-ext-to-linalg"),
-            *default_passes("tosa-to-scf", "tosa-to-util", "convert-tosa-to-linalg"),
+            *default_passes("tosa-to-scf", "variables-to-util", "convert-tosa-to-linalg"),
             *default_passes("simplify-sizes", "strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),
             *default_passes("inline-calls", "linalg-detensorize", "scf-uplift-while-to-for"),

@@ -111,7 +111,7 @@ _PASSES = {
     "strip-annotations": "sharding.strip_annotations",
     "symbol-dce": "general.symbol_dce",
     "tosa-to-scf": "imports.tosa_to_scf",
-    "tosa-to-util": "imports.tosa_to_util",
+    "variables-to-util": "imports.variables_to_util",
     "verify-collectives": "stream.verify_collectives",
     "view-op-graph": "general.view_op_graph",
 }

@@ -17,7 +17,7 @@ from ..loops.scf_uplift_while_to_for import scf_uplift_while_to_for
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
 from ..tosa.convert_tosa_to_linalg import ConvertTosaToLinalgPass, is_tosa
 from .expand_unfoldable_constants import expand_unfoldable_constants, is_unfoldable
-from .tosa_to_util import is_variable, tosa_to_util
+from .variables_to_util import is_variable, variables_to_util
 
 
 def conversions_of(module: ModuleOp) -> list[ModulePass]:
@@ -30,7 +30,7 @@ def conversions_of(module: ModuleOp) -> list[ModulePass]:
     if any(map(is_linalg_ext, walk(module))):
         found.append(ConvertLinalgExtToLinalgPass())
     if any(map(is_variable, walk(module))):
-        found.append(tosa_to_util())
+        found.append(variables_to_util())
     return found
 
 

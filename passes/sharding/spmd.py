@@ -25,7 +25,7 @@ class SpmdPass(NamedPipeline):
             "convert-stablehlo-to-linalg",
             "convert-linalg-ext-to-linalg",
             "tosa-to-scf",
-            "tosa-to-util",
+            "variables-to-util",
             "simplify-sizes",
             "convert-mesh-to-shard",
             "convert-sdy-to-shard",

@@ -1,9 +1,11 @@
-"""Test programs of IREE: constants that are hidden from folding, and expectations."""
+"""Test programs of IREE: hidden constants, expectations, globals, and numbers with scales."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
+import numpy as np
 import pytest
 from mesh_opt import api
 
@@ -59,3 +61,37 @@ def test_what_is_expected(pipeline: str, backend: Any) -> None:
             program[f"fail{number}"]()
         assert message in str(caught.value)
         assert f":{lines.index(check) + 1}:1: error" in str(caught.value)
+
+
+STATE = """
+ml_program.global private mutable @state(dense<4> : tensor<i32>) : tensor<i32>
+ml_program.global private @step(dense<3> : tensor<i32>) : tensor<i32>
+func.func @advance() -> tensor<i32> {
+  %0 = ml_program.global_load @state : tensor<i32>
+  %1 = ml_program.global_load_const @step : tensor<i32>
+  %2 = arith.addi %0, %1 : tensor<i32>
+  ml_program.global_store @state = %2 : tensor<i32>
+  return %2 : tensor<i32>
+}"""
+
+
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+def test_globals_of_ml_program(pipeline: str) -> None:
+    """Each call starts with their initial values."""
+    advance = api.compile(STATE, pipeline)["advance"]
+    assert [int(advance()) for _ in range(2)] == [7, 7]
+
+
+SCALED = """
+func.func @main(%x: tensor<4xf32>, %s: tensor<4xf8E8M0FNU>) -> tensor<4xf32> {
+  %0 = arith.scaling_truncf %x, %s : tensor<4xf32>, tensor<4xf8E8M0FNU> to tensor<4xf4E2M1FN>
+  %1 = arith.scaling_extf %0, %s : tensor<4xf4E2M1FN>, tensor<4xf8E8M0FNU> to tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+def test_numbers_with_scales() -> None:
+    """The quotients 1.1, 2.4, -3 and 0.3 are rounded to one of 0, 0.5, 1, 1.5, 2, 3, 4 and 6."""
+    scales = np.array([8, 0.5, 1, 4], ml_dtypes.float8_e8m0fnu)
+    x = np.array([8.8, 1.2, -3, 1.2], np.float32)
+    np.testing.assert_array_equal(api.compile(SCALED)["main"](x, scales), [8, 1, -3, 2])
