@@ -353,3 +353,31 @@ func.func @main(%m: memref<4xf32>, %i: index) -> f32 {
     compiled = CompiledProgram(api.compile(text).module)
     assert compiled.run("main", [counted(4), np.int64(2)]) == [2]
     assert compiled.run("main", [counted(4) + 10, np.int64(2)]) == [12]
+
+
+EQUAL = """
+#all = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<5xf32>, %i: tensor<3xi32>, %j: tensor<3xi32>)
+    -> (tensor<3xf32>, tensor<3xf32>) {
+  %e = tensor.empty() : tensor<3xf32>
+"""
+for result, operand in (("%0", "%i"), ("%1", "%j")):
+    EQUAL += f"""
+  {result} = linalg.generic {{indexing_maps = [#all, #all], iterator_types = ["parallel"]}}
+      ins({operand} : tensor<3xi32>) outs(%e : tensor<3xf32>) {{
+  ^bb0(%number: i32, %old: f32):
+    %at = arith.index_cast %number : i32 to index
+    %element = tensor.extract %x[%at] : tensor<5xf32>
+    linalg.yield %element : f32
+  }} -> tensor<3xf32>"""
+EQUAL += "\n  return %0, %1 : tensor<3xf32>, tensor<3xf32>\n}"
+
+
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+def test_errors_of_equal_kernels_name_their_own_lines(pipeline: str) -> None:
+    lines = [n for n, line in enumerate(EQUAL.splitlines(), 1) if "tensor.extract" in line]
+    main = api.compile(EQUAL, pipeline)["main"]
+    good, bad = np.array([0, 4, 1], np.int32), np.array([0, 5, 1], np.int32)
+    for inputs, line in zip(([bad, good], [good, bad]), lines, strict=True):
+        with pytest.raises(api.ExecutionError, match=f":{line}:16: error: .* has index 5"):
+            main(counted(5), *inputs)

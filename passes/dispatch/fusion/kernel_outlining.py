@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.flow import dispatches as flow
@@ -32,7 +32,7 @@ from ....dialects.shard.checks import DEVICES
 from ....dialects.stream.affinity import AFFINITY
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
-from ....ir.locations import builder_before, located_builder
+from ....ir.locations import builder_before, located_builder, made_by
 from ....ir.regions import enclosing, inner_blocks, values_read, walk
 from ....ir.structural_hash import Structures
 from ....ir.symbols import names_in, root_symbol
@@ -53,9 +53,6 @@ from .operation_kinds import ENCODING_OPS, is_rematerialized
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types that a dispatch cannot pass: those of values inside of executables, and buffers."""
-
-AGREE = "check.agree"
-"""An operation that fails where tensors differ."""
 
 ON_DEVICE = frozenset({AFFINITY})
 """The attribute of a group's operations that their copies in a kernel do not have."""
@@ -194,6 +191,26 @@ class KernelOutliner:
         return grids
 
 
+_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
+
+
+def _depends_on_data(operation: Operation) -> bool:
+    """Return whether data decide if an op fails: a comparison, or an access at an index from data.
+
+    Indices that are limited, or computed from those of loops, count as valid.
+    """
+    if operation.name not in ("tensor.extract", "tensor.insert"):
+        return operation.name == "check.agree"
+    indices = operation.operands[1 if operation.name == "tensor.extract" else 2 :]
+    return any(isinstance(_uncast(index), BlockArgument) for index in indices)
+
+
+def _uncast(value: SSAValue) -> SSAValue:
+    while (maker := made_by(value, *_CASTS)) is not None:
+        value = maker.operands[0]
+    return value
+
+
 class Interface:
     """The values of the host program that a group reads and writes."""
 
@@ -250,7 +267,8 @@ class Interface:
         numbers: dict[SSAValue | Block, int] = {value: n for n, value in enumerate(given)}
         code = structures.of_operations(self.sequence, numbers, ON_DEVICE)
         # An error in a kernel names the line that the kernel's operation is from.
-        places = tuple([each.location for each in self.sequence if each.name == AGREE])
+        operations = chain.from_iterable(each.walk() for each in self.sequence)
+        places = tuple([each.location for each in operations if _depends_on_data(each)])
         return (
             places,
             len(self.tensors),
