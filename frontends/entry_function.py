@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from operator import index
 from time import perf_counter
 from typing import Any
 
@@ -149,9 +150,21 @@ def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
     return None if fault is None else f"has an invalid sharding: {fault}"
 
 
-def checked_mesh(sizes: Iterable[tuple[str, int]]) -> Mesh:
-    """Return the mesh with axes of these names and sizes. Raises ValueError if it is invalid."""
-    mesh = Mesh(tuple(sizes))
+def checked_mesh(sizes: Iterable[tuple[Any, Any]]) -> Mesh:
+    """Return the mesh with axes of these names and sizes.
+
+    Raises TypeError for a size that is not an integer, and ValueError if the mesh is invalid.
+    """
+    axes: list[tuple[str, int]] = []
+    for name, size in sizes:
+        try:
+            axes.append((str(name), index(size)))
+        except TypeError as problem:
+            raise TypeError(
+                f'the mesh cannot be used: the axis "{name}" is of size {size!r}, expected an'
+                " integer"
+            ) from problem
+    mesh = Mesh(tuple(axes))
     fault = mesh.validation_error()
     if fault is not None:
         raise ValueError(f"the mesh cannot be used: {fault}")

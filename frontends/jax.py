@@ -26,8 +26,9 @@ from ..ir.garbage_collection import without_garbage_collection
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
 from ..programs.backends import NATIVE
-from ..runtime.abi.arguments import InputError
+from ..runtime.abi.arguments import InputError, converted
 from ..runtime.abi.arrays import ValueType, narrow_integer
+from ..runtime.abi.device_array import DeviceArray
 from ..tools.driver import new_context
 from .call_forms import CallForm, call_form
 from .entry_function import (
@@ -327,22 +328,26 @@ def _as_array(
 ) -> Any:
     """Convert a leaf to an array for the program; `expected` is the dtype of its numbers.
 
-    Python numbers get the element type that JAX gives them.
+    Python numbers and arrays of other packages are converted if their kind fits; arrays of NumPy
+    and JAX get the element type that JAX gives them.
 
     Raises InputError with the name of a leaf that is not an array of numbers.
     """
-    dtype = getattr(leaf, "dtype", None)
-    if expected is not None and dtype is not None and dtype == expected:
-        return leaf if leaf.__class__ is np.ndarray else np.asarray(leaf)
-    if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+    if leaf.__class__ is np.ndarray and expected is not None and leaf.dtype == expected:
+        return leaf
+    if isinstance(leaf, DeviceArray):
+        return leaf
+    if not isinstance(leaf, np.ndarray | np.generic | jax.Array):
+        array = converted(name, leaf, kind)
+    elif jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return np.asarray(jax.random.key_data(leaf))
-    array = np.asarray(leaf)
+    else:
+        array = np.asarray(leaf)
+        if expected is not None and array.dtype != expected:
+            canonical = jax.dtypes.canonicalize_dtype(array.dtype)
+            array = array.astype(expected) if canonical == expected else array
     if array.dtype.kind not in "biufcV":
         raise InputError(f"{name} is {type(leaf).__name__}, expected {kind}")
-    if expected is not None and array.dtype != expected:
-        canonical = jax.dtypes.canonicalize_dtype(array.dtype)
-        if dtype is None or canonical == expected:
-            return array.astype(expected)
     return array
 
 
@@ -356,7 +361,7 @@ def _mesh(jax: Any, mesh: Any) -> Mesh:
         raise TypeError(
             f"expected a mesh of JAX, or sizes as {{'x': 2, 'y': 4}}, got {type(mesh).__name__}"
         )
-    return checked_mesh((str(name), int(size)) for name, size in extents.items())
+    return checked_mesh(extents.items())
 
 
 def _shardings(
@@ -377,17 +382,20 @@ def _shardings(
     if of_arguments:
         # `in_shardings` covers positional arguments; the compiler chooses for keywords.
         positional, keywords = whole
-        specs = _broadcast(jax, prefix, positional, is_leaf)
+        specs = _broadcast(jax, prefix, positional, is_leaf, "arguments")
         specs += [None] * len(jax.tree.leaves(keywords))
     else:
-        specs = _broadcast(jax, prefix, whole, is_leaf)
+        specs = _broadcast(jax, prefix, whole, is_leaf, "results")
     return [
         None if spec is None else _sharding(jax, spec, mesh, name)
         for name, spec in zip(names, specs, strict=True)
     ]
 
 
-def _broadcast(jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], bool]) -> list[Any]:
+def _broadcast(
+    jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], bool], role: str
+) -> list[Any]:
+    what = "in_shardings" if role == "arguments" else "out_shardings"
     if is_leaf(prefix):
         return [prefix] * len(jax.tree.leaves(whole))
     if isinstance(prefix, list) and isinstance(whole, tuple):
@@ -395,7 +403,12 @@ def _broadcast(jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], boo
     # Broadcast indices of the specs: `None` is a leaf of `prefix`, but not of `whole`.
     given, structure = jax.tree.flatten(prefix, is_leaf=is_leaf)
     numbers = jax.tree.unflatten(structure, range(len(given)))
-    return [given[number] for number in jax.tree.leaves(jax.tree.broadcast(numbers, whole))]
+    try:
+        spread = jax.tree.broadcast(numbers, whole)
+    except ValueError as problem:
+        told = str(problem).replace("broadcast_prefix prefix_tree", what)
+        raise ValueError(f"{what} is not a prefix of the tree of {role}: {told}") from problem
+    return [given[number] for number in jax.tree.leaves(spread)]
 
 
 def _sharding(jax: Any, spec: Any, mesh: Mesh | None, name: str) -> OfRank:

@@ -98,14 +98,15 @@ class InputTypes:
         arrays: list[Any] = []
         for index, (value, kind) in enumerate(zip(given, self._types, strict=True)):
             is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
-            arrays.append(value if is_array else converted(index, value, kind))
+            arrays.append(value if is_array else converted(f"input {index}", value, kind))
         return arrays
 
     def array(self, argument: int, value: npt.ArrayLike) -> Array:
         """Return one input as an array of its type. Raises InputError."""
         kind = self._types[argument]
         is_array = isinstance(value, np.ndarray | np.generic)
-        given = cast("Array", value) if is_array else converted(argument, value, kind)
+        role = f"input {argument}"
+        given = cast("Array", value) if is_array else converted(role, value, kind)
         return checked_input(argument, given, kind)
 
     def check_number(self, function: str, argument: int) -> None:
@@ -217,13 +218,13 @@ def _as_array(value: npt.ArrayLike) -> Array:
     return np.asarray(value)
 
 
-def converted(index: int, value: npt.ArrayLike, value_type: ValueType) -> Array:
+def converted(role: str, value: npt.ArrayLike, value_type: ValueType) -> Array:
     """Convert Python numbers to an array of a type if their kind fits. Raises InputError."""
     try:
         array: Array = _as_array(value)
     except (OverflowError, TypeError, ValueError) as problem:
         # Rows of different lengths, or an object whose conversion to an array fails.
-        raise InputError(f"input {index} is not an array: {problem}") from problem
+        raise InputError(f"{role} is not an array: {problem}") from problem
     try:
         dtype = value_type.dtype
     except UnsupportedType:
@@ -237,6 +238,6 @@ def converted(index: int, value: npt.ArrayLike, value_type: ValueType) -> Array:
         # i1 is 0 or 1, although its only bit is the sign bit.
         if least < low or most >= 1 << (width if low == 0 or width == 1 else width - 1):
             number = least if least < low else most
-            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
+            raise InputError(f"{role} holds {number}, which does not fit {value_type}")
     with np.errstate(over="ignore"):
         return array.astype(dtype)

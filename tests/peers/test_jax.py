@@ -108,6 +108,18 @@ k = compile(lambda x, s=2.0: x * s, x, backend="interpreter")
 close(k(x=x), 2 * x)
 k = compile(lambda **each: each["x"] + each["y"], x=x, y=x, backend="interpreter")
 close(k(y=x, x=x), 2 * x)
+
+# Arrays of other packages, and arrays that are on the devices.
+class Foreign:
+    dtype = "float32"
+    __dlpack__, __dlpack_device__ = x.__dlpack__, x.__dlpack_device__
+
+k = compile(lambda x: 2 * x, x, mesh=mesh, in_shardings=P("x"), backend="interpreter")
+close(k(Foreign()), 2 * x)
+k = compile(lambda x: 2 * x, x, mesh=mesh, in_shardings=P("x"))
+on_devices = k.program.main.put(x, 0)
+type(on_devices).__array__ = None  # It is not gathered.
+close(k(on_devices), 2 * x)
 k = compile(jax.jit(g, static_argnums=0), 3, x, s=2.0, key=key, backend="interpreter")
 close(k(x, s=2, key=key), g(3, x, key=key))
 """
@@ -250,6 +262,11 @@ refused(ValueError, "args[1] of type tensor<8x16xf32> has a sharding of 3 dimens
         f, p, x, mesh=mesh, in_shardings=(None, P(None, None, "x")))
 refused(ValueError, "has no mesh: give mesh=", f, p, x, in_shardings=(None, P("x")))
 refused(TypeError, "expected a mesh of JAX, or sizes", f, p, x, mesh=3)
+refused(TypeError, 'the axis "x" is of size 2.5, expected an integer', f, p, x, mesh={"x": 2.5})
+refused(ValueError, "in_shardings is not a prefix of the tree of arguments: ", f, p, x, mesh=mesh,
+        in_shardings=(P("x"),))
+refused(ValueError, "out_shardings is not a prefix of the tree of results: ", f, p, x, mesh=mesh,
+        out_shardings=(P("x"), None))
 refused(TypeError, "expected a PartitionSpec or a NamedSharding", f, p, x,
         in_shardings=(None, jax.sharding.SingleDeviceSharding(jax.devices()[0])))
 refused(ValueError, "has its arguments already", jax.jit(f).lower(p, x), x)
@@ -261,6 +278,17 @@ refused(mesh_opt.api.CompilationError, "xla_ffi_python_cpu_callback",
         lambda x: jax.pure_callback(lambda a: a, x, x), x)
 refused(mesh_opt.api.CompilationError, "error: 'stablehlo.custom_call' op has an ordered effect",
         lambda x: (jax.debug.print("{}", x, ordered=True), x)[1], x)
+for example, number, told in (
+    (np.int32(1), 1.5, "args[0] is of float64, expected tensor<i32> (int32)"),
+    (np.uint8(1), 300, "args[0] holds 300, which does not fit tensor<ui8>"),
+    (np.int32(1), 2**40, "args[0] holds 1099511627776, which does not fit tensor<i32>"),
+):
+    try:
+        compile(lambda n: n + 1, example, backend="interpreter")(number)
+    except mesh_opt.InputError as problem:
+        assert str(problem) == told, problem
+    else:
+        raise AssertionError(told)
 k = compile(lambda x: x + 1, x, backend="interpreter")
 assert repr(k).startswith("<Compiled <lambda>: <Function @main(x: tensor<")
 assert "@main" in k._repr_html_()
