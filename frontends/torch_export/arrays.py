@@ -19,8 +19,9 @@ def as_array(torch: Any, tensor: Any, kind: ValueType) -> Array:
     if tensor.dtype == torch.uint8 and kind.element == "i8":
         # Integers of linalg programs are signless: the operations determine the sign.
         tensor = tensor.view(torch.int8)
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    narrow = _narrow_float(tensor.dtype)
+    if narrow is not None:
+        return tensor.view(_bits(torch, tensor.dtype)).numpy().view(narrow)
     return tensor.numpy()
 
 
@@ -28,6 +29,18 @@ def as_tensor(torch: Any, array: Array, dtype: Any) -> Any:
     if dtype == torch.uint8:
         array = array.view(np.uint8)
     array = np.ascontiguousarray(array).reshape(array.shape)
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array if array.flags.writeable else array.copy())
+    array = array if array.flags.writeable else array.copy()
+    if _narrow_float(dtype) is not None:
+        bits = _bits(torch, dtype)
+        return torch.from_numpy(array.view(f"i{bits.itemsize}")).view(dtype)
+    return torch.from_numpy(array)
+
+
+def _narrow_float(dtype: Any) -> Any:
+    """Return the type of `ml_dtypes` for floats that NumPy lacks, `None` for other elements."""
+    return getattr(ml_dtypes, str(dtype).removeprefix("torch."), None)
+
+
+def _bits(torch: Any, dtype: Any) -> Any:
+    """Return the type of integers that are as wide as these floats."""
+    return torch.int8 if dtype.itemsize == 1 else torch.int16
