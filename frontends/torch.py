@@ -16,7 +16,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from typing import Any, cast
@@ -29,6 +28,7 @@ from ..ir.text.source import Source
 from ..programs.backends import NATIVE
 from ..runtime.abi.arrays import ValueType
 from ..tools.driver import new_context
+from .call_forms import call_form
 from .entry_function import (
     MAIN,
     CompiledEntry,
@@ -47,12 +47,12 @@ from .torch_export.constant_buffers import (
     constant_tensors,
     integer_buffers,
 )
-from .torch_export.import_program import Imported, import_program
+from .torch_export.dynamic_sizes import AssumedSizes, assumed_sizes, open_sizes
+from .torch_export.import_program import Imported, check_dtypes, import_program
 from .torch_export.logs import without_torch_logs
-from .torch_export.squeezed_sizes import check_squeezed
 from .torch_export.substitutes import traceable
 from .torch_export.tracing import located, trace
-from .torch_export.trees import Tree, leaf_names, register_caches
+from .torch_export.trees import Tree, fits, leaf_names, register_caches
 
 
 def compile(
@@ -91,13 +91,16 @@ def compile(
     taken = (tuple(examples), dict(keywords))
     inputs = Tree(torch, taken, leaves, "input")
     names, tensors, weights = inputs.names, inputs.tensors(taken), _weights(module)
+    check_dtypes({**weights, **dict(zip(names, tensors, strict=True))})
     caller = _caller(torch, module, inputs)
     attention = torch.nn.attention
     # The strides of the CPU attention kernel's result differ from those of its decomposition, so
     # that views of it would fail.
     with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
         given = (weights, dict(zip(names, tensors, strict=True)))
-        exported = trace(torch, caller, given, _open_sizes(dynamic_shapes, weights, names))
+        opened = open_sizes(dynamic_shapes, weights, names)
+        exported = trace(torch, caller, given, opened)
+        assumed = assumed_sizes(torch, exported, [*weights, *names], opened)
         # With dynamic sizes, convert to linalg, which expresses them in one dialect.
         outputs = ["linalg-on-tensors"] if dynamic_shapes else ["stablehlo", "linalg-on-tensors"]
         found = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
@@ -111,7 +114,7 @@ def compile(
         annotate(function, "arg_attrs", placed, names)
         _annotate_results(function, found, names, placed, results, axes)
     entry = EntryFunction(program, pipeline, backend, names)
-    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller, found)
+    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller, found, assumed)
 
 
 def _with_examples(
@@ -162,13 +165,15 @@ class Compiled(CompiledEntry):
         inputs: Tree,
         caller: Any,
         imported: Imported,
+        assumed: AssumedSizes,
     ) -> None:
         super().__init__(entry, type(module).__name__)
         self._module, self._keywords, self._count = module, keywords, positional
+        self._form = call_form(module.forward, positional, keywords)
         self._inputs, self._outputs = inputs, caller.results
         self._constants: dict[str, int] = caller.numbers if caller.folds else {}
         self._dtypes, self._written = imported.dtypes, imported.written
-        self._squeezed = imported.squeezed
+        self._assumed = assumed
         self._placed: dict[int, Any] = {}
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
@@ -212,17 +217,22 @@ class Compiled(CompiledEntry):
 
     def _tensors(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         """Return weights and inputs in the order of the arguments. Raises TypeError."""
-        count = self._count
-        if len(inputs) != count or set(keywords) != set(self._keywords):
-            raise TypeError(
-                f"expected {count} inputs and the keywords {list(self._keywords)}, got"
-                f" {len(inputs)} and {list(keywords)}"
-            )
+        if len(inputs) != self._count or set(keywords) != set(self._keywords):
+            arranged = None if self._form is None else self._form.arranged(inputs, keywords)
+            if arranged is None:
+                raise TypeError(
+                    f"compiled for {self._count} positional inputs and the keywords"
+                    f" {list(self._keywords)}, but called with {len(inputs)} and"
+                    f" {list(keywords)}"
+                )
+            inputs, keywords = arranged
         ordered = {name: keywords[name] for name in self._keywords}
         given = self._inputs.tensors((tuple(inputs), ordered))
         weights = _weights(self._module)
         check_unchanged(weights, self._constants)
-        return check_squeezed(self._squeezed, [*weights.values(), *given])
+        tensors = [*weights.values(), *given]
+        self._assumed.check(tensors)
+        return tensors
 
     def _arrays(self, tensors: Sequence[Any]) -> list[Any]:
         torch, placed = _import("torch"), self._placed
@@ -327,36 +337,6 @@ def _input_names(module: Any, examples: Sequence[Any], keywords: Mapping[str, An
     return [*positional, *keywords]
 
 
-def _open_sizes(
-    given: Mapping[str, Any] | Sequence[Any] | None,
-    weights: Mapping[str, Any],
-    names: Sequence[str],
-) -> Mapping[str, Any] | None:
-    """Return the dynamic shapes for the arguments of a `_caller`. Raises ValueError."""
-    if given is None:
-        return None
-    if not isinstance(given, Mapping):  # like torch.export, accept the order of the inputs
-        if len(given) != len(names):
-            raise ValueError(
-                f"dynamic_shapes for {len(given)} inputs, but the inputs are {', '.join(names)}"
-            )
-        given = dict(zip(names, given, strict=True))
-    unused = {key for key in given if not any(_fits(name, key) for name in names)}
-    if unused:
-        raise ValueError(
-            f"dynamic_shapes for {', '.join(sorted(unused))}, but the inputs are {', '.join(names)}"
-        )
-    fitting = [[key for key in given if _fits(name, key)] for name in names]
-    found = [given[keys[0]] if keys else None for keys in fitting]
-    tensors = dict(zip(names, found, strict=True))
-    return {"weights": dict.fromkeys(weights), "tensors": tensors}
-
-
-def _fits(name: str, pattern: str) -> bool:
-    # Compare first: as a pattern, the name `inputs[0]` does not match itself.
-    return name == pattern or fnmatchcase(name, pattern)
-
-
 # Placements --------------------------------------------------------------------------------------
 
 
@@ -372,12 +352,11 @@ def _mesh(mesh: Any) -> Mesh:
         sizes = tuple(mesh.shape)
     elif isinstance(mesh, int):
         sizes = (mesh,)
-    try:
-        listed = [int(size) for size in sizes]
-    except (TypeError, ValueError) as problem:
-        raise TypeError(f"expected the sizes of a mesh, as (2, 2), got {mesh!r}") from problem
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"expected the sizes of a mesh, as (2, 2), got {mesh!r}")
+    listed = list(cast("Iterable[Any]", sizes))
     names = names or [f"axis_{index}" for index in range(len(listed))]
-    return checked_mesh(zip(map(str, names), listed, strict=True))
+    return checked_mesh(zip(names, listed, strict=True))
 
 
 def _placed(
@@ -387,9 +366,14 @@ def _placed(
 
     Raises ValueError for a pattern that matches no argument.
     """
+    if not isinstance(placements, Mapping):  # pyright: ignore
+        raise TypeError(
+            f"placements are {placements!r}, expected a dictionary from names of parameters,"
+            " buffers and inputs"
+        )
     unused = set(placements)
     for names in aliases:
-        fitting = [key for key in placements if any(_fits(name, key) for name in names)]
+        fitting = [key for key in placements if any(fits(name, key) for name in names)]
         unused.difference_update(fitting)
         yield _of_rank(placements[fitting[0]], mesh, names[0]) if fitting else None
     if unused:

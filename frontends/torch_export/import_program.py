@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -28,7 +28,6 @@ from .graph_control_flow import (
 )
 from .graph_loops import call_loops
 from .graph_views import join_dimensions
-from .squeezed_sizes import SqueezedSize, squeezed_sizes
 from .substitutes import composites_listed_once
 from .tracing import place_of, user_line
 
@@ -65,8 +64,17 @@ class Imported:
     """The types of the results; `None` for numbers that are not tensors."""
     written: list[int]
     """Indices of the inputs whose new values are the first results."""
-    squeezed: list[SqueezedSize] = field(default_factory=list[SqueezedSize])
-    """Sizes that the program assumes not to be 1."""
+
+
+def check_dtypes(tensors: Mapping[str, Any]) -> None:
+    """Raise TypeError for the first tensor with elements of a type that torch-mlir lacks."""
+    known = import_module("torch_mlir.extras.fx_importer").TORCH_DTYPE_TO_MLIR_TYPE_ASM
+    for name, tensor in tensors.items():
+        if tensor.dtype not in known:
+            others = ", ".join(str(each).removeprefix("torch.") for each in known)
+            raise TypeError(
+                f"{name} is of {tensor.dtype}, which torch-mlir does not take; it takes {others}"
+            )
 
 
 def import_program(
@@ -81,7 +89,6 @@ def import_program(
     Raises ValueError if no conversion succeeds, with the operations and the lines of the user's
     module, and EffectError.
     """
-    squeezed = squeezed_sizes(torch, exported)
     inline_control_flow(torch, exported.graph_module)
     exported.constants.update(constants_of(torch, exported.graph_module))
     masks = refused_masks(torch, exported.graph_module)
@@ -111,7 +118,7 @@ def import_program(
                         " loop, and pass it among the operands"
                     )
                 text = with_functions(found.text, functions)
-                return replace(found, text=text, squeezed=squeezed)
+                return replace(found, text=text)
             # The first refusal names the user's operations; later ones name parts of them.
             first = first or found
             known = known_decompositions(found.operations)

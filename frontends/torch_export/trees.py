@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Any
 
@@ -101,6 +102,12 @@ def _keys(path: Sequence[Any]) -> Iterator[Any]:
             if hasattr(key, field):
                 yield getattr(key, field)
                 break
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Return whether a name fits a pattern with `*`."""
+    # Compare first: as a pattern, the name `inputs[0]` does not match itself.
+    return name == pattern or fnmatchcase(name, pattern)
 
 
 def register_caches(module: Any) -> None:

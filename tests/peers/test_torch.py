@@ -206,14 +206,28 @@ refused(ValueError, "dynamic_shapes for y, but the inputs are input", mlp, x,
         dynamic_shapes={"y": {0: None}})
 refused(ValueError, "dynamic_shapes for 2 inputs, but the inputs are input", mlp, x,
         dynamic_shapes=(None, None))
-refused(TypeError, "expected the sizes of a mesh", mlp, x, mesh="a", placements={"input": [[0]]})
+refused(TypeError, "expected the sizes of a mesh", mlp, x, mesh=2.5, placements={"input": [[0]]})
+refused(TypeError, "is of size 2.5, expected an integer", mlp, x, mesh=(2.5,),
+        placements={"input": [[0]]})
+refused(TypeError, "placements are [[0]], expected a dictionary from names", mlp, x, mesh=mesh,
+        placements=[[0]])
+refused(TypeError, "input is of torch.uint16, which torch-mlir does not take; it takes", mlp,
+        x.to(torch.uint16))
 refused(TypeError, "input input is object, expected a tensor, a constant", mlp, object())
 refused(TypeError, "input input is torch.sparse_coo, expected a dense tensor", mlp,
         torch.randn(2, 4).to_sparse())
+torch.testing.assert_close(two(a=x, b=2 * x), two(x, b=2 * x))
+floats = [x.to(dtype) for dtype in (torch.float8_e4m3fn, torch.float8_e5m2, torch.bfloat16)]
+class Floats(nn.Module):
+    def forward(self, *x):
+        return [each.clone() for each in x], [each.float() for each in x]
+found, wide = compile(Floats(), *floats)(*floats)
+for each, given in zip([*found, *wide], [*floats, *map(torch.Tensor.float, floats)], strict=True):
+    assert each.dtype == given.dtype and torch.equal(each.float(), given.float())
 try:
     two(x)
 except TypeError as problem:
-    assert "expected 1 inputs and the keywords ['b'], got 1 and []" in str(problem)
+    assert "1 positional inputs and the keywords ['b'], but called with 1 and []" in str(problem)
 else:
     raise AssertionError
 """

@@ -118,6 +118,35 @@ except TypeError as problem:
     assert "squeeze of a dynamic size that is 1" in str(problem), problem
 else:
     raise AssertionError("a size that is 1 was not refused")
+
+# The program has one of the ways that Python takes through a module.
+class Branches(torch.nn.Module):
+    def forward(self, x, y):
+        if x.shape[0] > 3:
+            x = x * 2
+        return x + y if x.shape[1] == y.shape[1] else x
+
+def refused(sizes, message, *inputs):
+    of_example = torch.randn(8, 5), torch.randn(8, 5)
+    compiled = mesh_opt.torch.compile(
+        Branches(), *of_example, backend="interpreter", dynamic_shapes={"*": sizes})
+    for first in (8, 6, 8):
+        x = torch.randn(first, 5)
+        torch.testing.assert_close(compiled(x, x), Branches()(x, x))
+    try:
+        compiled(*inputs)
+    except TypeError as problem:
+        assert message in str(problem), problem
+    else:
+        raise AssertionError(message)
+
+few = torch.randn(3, 5)
+refused({0: auto}, "traced with sizes for which this holds: x.shape[0] > 3", few, few)
+refused({0: torch.export.Dim("rows", min=4)}, "that x.shape[0] is at least 4", few, few)
+refused({0: torch.export.Dim("rows", min=4, max=9)}, "that x.shape[0] is at most 9",
+        *[torch.randn(10, 5)] * 2)
+refused({0: auto, 1: auto}, "traced with x.shape[1] equal to y.shape[1], but they are 5 and 1",
+        torch.randn(8, 5), torch.randn(8, 1))
 """
 
 
