@@ -45,7 +45,7 @@ from ..rules.combiners import JOINT
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
 from .partitioner import OpSharding, Partitioner
-from .rematerializable import splat_of
+from .rematerializable import splat_of, splat_parts
 
 _UNSIGNED = frozenset({"arith.maxui", "arith.minui"})
 
@@ -241,7 +241,7 @@ def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -
         parts = _constant_parts(operation.operands[0])
     else:
         splat = splat_of(operation)
-        parts = () if splat is None else (splat.get_attrs()[0],)
+        parts = () if splat is None else splat_parts(splat)
     return bool(parts) and all(
         isinstance(part, IntegerAttr | FloatAttr) and part.value.data == wanted
         for part, wanted in zip(parts, (neutral, 0), strict=False)

@@ -6,7 +6,7 @@ different shardings is made twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     ComplexType,
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    IntegerAttr,
     IntegerType,
     TensorType,
 )
@@ -136,11 +137,21 @@ def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] 
     return elements if is_splat(elements) else None
 
 
-def _element_of_splat(splat: DenseIntOrFPElementsAttr[AnyDenseElement]) -> Operation:
-    """Return the element of a splat as a scalar constant."""
+def splat_parts(
+    splat: DenseIntOrFPElementsAttr[AnyDenseElement],
+) -> Sequence[IntegerAttr | FloatAttr]:
+    """Return the element of a splat, or both parts of a complex one."""
     element = splat.get_element_type()
     if not isinstance(element, ComplexType):
-        return arith.ConstantOp(splat.get_attrs()[0])
-    parts = cast("tuple[float, float]", splat.get_values()[0])
+        return splat.get_attrs()[:1]
     part = cast("AnyFloat", cast("ComplexType[Any]", element).element_type)
-    return complex.ConstantOp(ArrayAttr([FloatAttr(each, part) for each in parts]), element)
+    first = cast("tuple[float, float]", splat.get_values()[0])
+    return [FloatAttr(each, part) for each in first]
+
+
+def _element_of_splat(splat: DenseIntOrFPElementsAttr[AnyDenseElement]) -> Operation:
+    """Return the element of a splat as a scalar constant."""
+    element, parts = splat.get_element_type(), splat_parts(splat)
+    if isinstance(element, ComplexType):
+        return complex.ConstantOp(ArrayAttr(cast("list[FloatAttr]", parts)), element)
+    return arith.ConstantOp(parts[0])

@@ -172,3 +172,29 @@ func.func @f(%x: tensor<4x6xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
   } -> (tensor<4xi32>, tensor<4xi32>)
   return %r#0, %r#1 : tensor<4xi32>, tensor<4xi32>
 }
+
+// -----
+
+// Complex sums from constants: neutral, one, and different ones.
+// Collectives: 1 all_reduce, 1 all_slice, 1 all_to_all.
+shard.grid @g(shape = 2x2)
+func.func @f(%x: tensor<5x4xcomplex<f32>>) -> (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<5x4xcomplex<f32>>
+  %zero = arith.constant dense<(0.0, 0.0)> : tensor<4xcomplex<f32>>
+  %one = arith.constant dense<(1.0, 0.0)> : tensor<4xcomplex<f32>>
+  %some = arith.constant dense<[(0.0, 0.0), (0.0, 1.0), (2.0, 0.0), (0.0, 0.0)]> : tensor<4xcomplex<f32>>
+  %0 = linalg.reduce ins(%a : tensor<5x4xcomplex<f32>>) outs(%zero : tensor<4xcomplex<f32>>) dimensions = [0] (%p: complex<f32>, %q: complex<f32>) {
+    %r = complex.add %p, %q : complex<f32>
+    linalg.yield %r : complex<f32>
+  }
+  %1 = linalg.reduce ins(%a : tensor<5x4xcomplex<f32>>) outs(%one : tensor<4xcomplex<f32>>) dimensions = [0] (%p: complex<f32>, %q: complex<f32>) {
+    %r = complex.add %p, %q : complex<f32>
+    linalg.yield %r : complex<f32>
+  }
+  %2 = linalg.reduce ins(%a : tensor<5x4xcomplex<f32>>) outs(%some : tensor<4xcomplex<f32>>) dimensions = [0] (%p: complex<f32>, %q: complex<f32>) {
+    %r = complex.mul %p, %q : complex<f32>
+    linalg.yield %r : complex<f32>
+  }
+  return %0, %1, %2 : tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>
+}
