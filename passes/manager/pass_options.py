@@ -9,6 +9,8 @@ As in xDSL, the fields of a pass's dataclass define the names and types of its o
 | float | `1` is valid, too |
 | str | `@grid` is, too |
 | tuple | `a,b`, `[a,b]` or nothing |
+
+Braces around a text are dropped, as in MLIR: `{a,b}` is a list.
 """
 
 from __future__ import annotations
@@ -81,6 +83,8 @@ def _convert(key: str, value: str | None, expected: Any) -> ParameterListType:
         if NoneType in alternatives:
             return ()
         raise ValueError(f"option '{key}' needs a value: {key}=...")
+    if value.startswith("{") and value.endswith("}"):
+        value = value[1:-1].strip()
     for alternative in alternatives:
         if alternative is NoneType:
             continue

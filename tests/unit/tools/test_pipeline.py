@@ -128,6 +128,7 @@ def test_errors_have_an_offset(text: str, offset: int, message: str) -> None:
         ("limit", ManyOptions(limit=None)),
         ("count=1 count=2", ManyOptions(count=2)),
         ("sizes=1,2 sizes=3", ManyOptions(sizes=(1, 2, 3))),
+        ("count={3} sizes={1, 2} words={a,b}", ManyOptions(3, sizes=(1, 2), words=("a", "b"))),
     ],
 )
 def test_values_by_the_type_of_the_field(options: str, expected: ManyOptions) -> None:
