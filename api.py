@@ -221,7 +221,7 @@ def compile(
     - `observers`: callbacks around each pass.
 
     Raises CompilationError for an invalid program or pipeline, OSError for a file that cannot be
-    read, ValueError for an unknown backend.
+    read, ValueError for an unknown backend, TypeError for other objects.
     """
     compiled = run_pipeline(source, pipeline, context or new_context(), parameters, observers)
     return Program(compiled, backend, grid)

@@ -152,7 +152,11 @@ def run_pipeline(
 
 def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
     if not isinstance(pipeline, str):
-        return tuple(pipeline)
+        steps = tuple(pipeline)
+        for step in steps:
+            if not isinstance(step, ModulePass):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"expected pass objects, as in [SpmdPass()], got {step!r}")
+        return steps
     if not pipeline.strip():
         return ()
     try:
@@ -185,6 +189,10 @@ def _reader(
         except UsageError as problem:
             raise CompilationError(str(problem)) from problem
     text = Source(source, "<string>") if isinstance(source, str) else source
+    if not isinstance(text, Source):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"expected MLIR text, the path of a file or a builtin.module, got {source!r}"
+        )
     return lambda: _read(text, context), [text]
 
 

@@ -95,6 +95,18 @@ def test_pipelines_of_pass_objects() -> None:
     assert compile(EXAMPLE, pipeline=passes).mlp.grid is not None
 
 
+@pytest.mark.parametrize("passes", [["spmd"], [all_passes()["cse"]()]])
+def test_passes_that_are_no_objects(passes: Any) -> None:
+    with pytest.raises(TypeError, match="expected pass objects, as in"):
+        compile(EXAMPLE, pipeline=passes)
+
+
+def test_programs_of_other_types() -> None:
+    source: Any = None
+    with pytest.raises(TypeError, match="expected MLIR text, the path of a file"):
+        compile(source)
+
+
 def test_backends() -> None:
     program = compile(EXAMPLE, pipeline="spmd", backend="native")
     inputs = _inputs(program)
