@@ -135,8 +135,8 @@ class Compiled(CompiledEntry):
     def __call__(self, *arguments: Any, **keywords: Any) -> Tree:
         """Run on the devices of the mesh, with global arrays as inputs and results.
 
-        Raises ValueError for arguments of another tree, and InputError and ExecutionError as
-        `mesh_opt.api.Function` does.
+        Raises ValueError for arguments of another tree, TypeError inside of `jax.jit` and other
+        transformations, and InputError and ExecutionError as `mesh_opt.api.Function` does.
         """
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)
@@ -331,12 +331,18 @@ def _as_array(
     Python numbers and arrays of other packages are converted if their kind fits; arrays of NumPy
     and JAX get the element type that JAX gives them.
 
-    Raises InputError with the name of a leaf that is not an array of numbers.
+    Raises InputError with the name of a leaf that is not an array of numbers, and TypeError if JAX
+    traces the call.
     """
     if leaf.__class__ is np.ndarray and expected is not None and leaf.dtype == expected:
         return leaf
     if isinstance(leaf, DeviceArray):
         return leaf
+    if isinstance(leaf, jax.core.Tracer):
+        raise TypeError(
+            f"{name} is traced: a compiled function has no rules for jax.jit, jax.grad or jax.vmap;"
+            " use these in the function before it is compiled"
+        )
     if not isinstance(leaf, np.ndarray | np.generic | jax.Array):
         array = converted(name, leaf, kind)
     elif jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):

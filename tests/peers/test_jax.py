@@ -292,6 +292,13 @@ for example, number, told in (
 k = compile(lambda x: x + 1, x, backend="interpreter")
 assert repr(k).startswith("<Compiled <lambda>: <Function @main(x: tensor<")
 assert "@main" in k._repr_html_()
+for transform in (jax.jit, jax.vmap, lambda f: jax.grad(lambda x: f(x).sum())):
+    try:
+        transform(k)(x)
+    except TypeError as problem:
+        assert "args[0] is traced: a compiled function has no rules" in str(problem), problem
+    else:
+        raise AssertionError
 for wrong, told in (((x, x), "with args[1]"), (({"x": x},), "without args[0], with args[0]['x']")):
     try:
         k(*wrong)
