@@ -47,7 +47,7 @@ from .torch_export.constant_buffers import (
     constant_tensors,
     integer_buffers,
 )
-from .torch_export.dynamic_sizes import AssumedSizes, assumed_sizes, open_sizes
+from .torch_export.dynamic_sizes import AssumedSizes, open_sizes
 from .torch_export.import_program import Imported, check_dtypes, import_program
 from .torch_export.logs import without_torch_logs
 from .torch_export.substitutes import traceable
@@ -100,10 +100,11 @@ def compile(
         given = (weights, dict(zip(names, tensors, strict=True)))
         opened = open_sizes(dynamic_shapes, weights, names)
         exported = trace(torch, caller, given, opened)
-        assumed = assumed_sizes(torch, exported, [*weights, *names], opened)
+        assumed = AssumedSizes(torch, exported, [*weights, *names], opened)
         # With dynamic sizes, convert to linalg, which expresses them in one dialect.
         outputs = ["linalg-on-tensors"] if dynamic_shapes else ["stablehlo", "linalg-on-tensors"]
         found = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
+        assumed.add_branches(torch)
     program = parse_module(new_context(), Source(found.text, type(module).__name__))
     function = main_function(program)
     aliases = [*_tied_names(module), *([name] for name in names)]

@@ -12,12 +12,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from .tracing import user_line
+from .tracing import FRONT_ENDS, user_line
 from .trees import fits
 
 
@@ -67,60 +67,94 @@ class _Assumption:
 
 
 class AssumedSizes:
-    """What a program assumes about the sizes of its arguments."""
+    """What a program that `torch.export` traced assumes about the sizes of its arguments.
 
-    def __init__(self, sizes: Sequence[_Size], assumptions: Sequence[_Assumption]) -> None:
-        self._sizes, self._assumptions = sizes, assumptions
-        self._places = [(each.argument, each.dimension) for each in sizes]
+    Sizes that depend on elements are left out.
+    """
+
+    def __init__(
+        self, torch: Any, exported: Any, names: Sequence[str], dynamic: Mapping[str, Any] | None
+    ) -> None:
+        """Find the assumptions of a traced program, without those of `add_branches`.
+
+        `names` are the user's names for the arguments, `dynamic` is what `open_sizes` returned.
+        """
+        self._sizes: list[_Size] = []
+        self._environment: Any = None
+        values = {
+            each.name: each.meta["val"] for each in exported.graph.nodes if "val" in each.meta
+        }
+        rows = zip(exported.graph_signature.user_inputs, names, strict=True)
+        for argument, (own, name) in enumerate(rows):
+            shape: Any = getattr(values.get(own), "shape", ())
+            for dimension, size in enumerate(shape):
+                if not isinstance(size, int):
+                    label = f"{name}.shape[{dimension}]"
+                    self._sizes.append(_Size(argument, dimension, size.node.expr, label))
+                    self._environment = size.node.shape_env
+        self._places = [(each.argument, each.dimension) for each in self._sizes]
         self._accepted: set[tuple[int, ...]] = set()
+        self._labels = {
+            each.value: each.label for each in reversed(self._sizes) if each.value.is_Symbol
+        }
+        self._assumptions = [*_squeezes(torch, exported, self._labels)]
+        declared: Mapping[str, Any] = dynamic["tensors"] if dynamic else {}
+        for size in self._sizes:
+            self._assumptions += _range(size, declared.get(names[size.argument]))
+
+    def add_branches(self, torch: Any) -> None:
+        """Add the conditions on sizes that modules and decompositions have branched on.
+
+        Conditions of other parts of PyTorch, as whether a tensor is contiguous, do not change
+        results. Call it after the program has been decomposed.
+        """
+        environment, self._environment = self._environment, None
+        if environment is None:
+            return
+        self._sizes = [replace(each, value=environment.replace(each.value)) for each in self._sizes]
+        package = Path(torch.__file__).parent
+        deciding = package / "nn", package / "_decomp", package / "functional.py"
+        for guard in environment.guards:
+            frame = guard.sloc.framework_loc
+            file = Path(getattr(frame, "filename", package / "unknown"))
+            condition = environment.replace(guard.expr)
+            if not condition.free_symbols <= self._labels.keys():
+                continue
+            if package in file.parents and not {file, *file.parents} & {*deciding}:
+                continue
+            own = package in file.parents or FRONT_ENDS in file.parents
+            place = "" if own else f"{file}:{frame.lineno}: "
+            self._assumptions.append(
+                _Assumption(
+                    condition,
+                    f"{place}the program was traced with sizes for which this holds:"
+                    f" {self._phrase(condition)}. Compile it again for the sizes of this call",
+                )
+            )
 
     def check(self, tensors: Sequence[Any]) -> None:
         """Raise TypeError if the arguments of a call have other sizes than the program assumes."""
         given = tuple([tensors[at].shape[dimension] for at, dimension in self._places])
         if given in self._accepted:
             return
-        first: dict[Any, tuple[int, _Size]] = {}
-        for size, number in zip(self._sizes, given, strict=True):
-            known, other = first.setdefault(size.value, (number, size))
-            if known != number:
+        rows = list(zip(self._sizes, given, strict=True))
+        values = {each.value: number for each, number in reversed(rows) if each.value.is_Symbol}
+        for size, number in rows:
+            expected = size.value.subs(values)
+            if expected.is_number and expected != number:
                 raise TypeError(
-                    f"the program was traced with {other.label} equal to {size.label}, but they are"
-                    f" {known} and {number} in this call"
+                    f"the program was traced with {size.label} equal to {self._phrase(size.value)},"
+                    f" but it is {number} instead of {expected} in this call"
                 )
-        values = {symbol: number for symbol, (number, _) in first.items()}
         for each in self._assumptions:
-            if not each.condition.subs(values):
+            if each.condition.subs(values) == False:  # noqa: E712 (a truth value of SymPy)
                 raise TypeError(each.message)
         self._accepted.add(given)
 
-
-def assumed_sizes(
-    torch: Any, exported: Any, names: Sequence[str], dynamic_shapes: Mapping[str, Any] | None
-) -> AssumedSizes:
-    """Return what a program that `torch.export` traced assumes about the sizes of its arguments.
-
-    `names` are the user's names for the arguments, and `dynamic_shapes` what `open_sizes` returned.
-    Sizes that depend on elements are left out.
-    """
-    values = {each.name: each.meta["val"] for each in exported.graph.nodes if "val" in each.meta}
-    sizes: list[_Size] = []
-    environment: Any = None
-    rows = zip(exported.graph_signature.user_inputs, names, strict=True)
-    for argument, (own, name) in enumerate(rows):
-        shape: Any = getattr(values.get(own), "shape", ())
-        for dimension, size in enumerate(shape):
-            if not isinstance(size, int):
-                label = f"{name}.shape[{dimension}]"
-                sizes.append(_Size(argument, dimension, size.node.expr, label))
-                environment = size.node.shape_env
-    if environment is None:
-        return AssumedSizes((), ())
-    labels = {each.value: each.label for each in reversed(sizes)}
-    found = [*_squeezes(torch, exported, labels), *_branches(torch, environment, labels)]
-    declared: Mapping[str, Any] = dynamic_shapes["tensors"] if dynamic_shapes else {}
-    for size in sizes:
-        found += _range(size, declared.get(names[size.argument]))
-    return AssumedSizes(sizes, found)
+    def _phrase(self, expression: Any) -> str:
+        """Return an expression with the user's names for sizes."""
+        names = {str(symbol): label for symbol, label in self._labels.items()}
+        return re.sub(r"\w+", lambda word: names.get(word[0], word[0]), str(expression))
 
 
 Labels = Mapping[Any, str]
@@ -171,26 +205,3 @@ def _range(size: _Size, declared: Any) -> Iterator[_Assumption]:
         if isinstance(bound, int):
             message = f"dynamic_shapes declares that {size.label} is at {word} {bound}"
             yield _Assumption(relation(size.value, bound), message)
-
-
-def _branches(torch: Any, environment: Any, labels: Labels) -> Iterator[_Assumption]:
-    """Yield the conditions on sizes that modules have branched on.
-
-    Conditions of PyTorch itself, as whether a tensor is contiguous, do not change results.
-    """
-    package = Path(torch.__file__).parent
-    names = {str(symbol): label for symbol, label in labels.items()}
-    for guard in environment.guards:
-        frame = guard.sloc.framework_loc
-        file = Path(getattr(frame, "filename", package / "unknown"))
-        condition = environment.replace(guard.expr)
-        if package in file.parents and package / "nn" not in file.parents:
-            continue
-        if not condition.free_symbols <= labels.keys():
-            continue
-        text = re.sub(r"\w+", lambda word: names.get(word[0], word[0]), str(condition))
-        yield _Assumption(
-            condition,
-            f"{file}:{frame.lineno}: the program was traced with sizes for which this holds:"
-            f" {text}. Compile it again for the sizes of this call",
-        )

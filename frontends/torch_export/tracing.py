@@ -99,11 +99,14 @@ _CONCRETE = "expected to contain only concrete integers"
 
 
 def _apart(tensors: Sequence[Any]) -> Generator[Any]:
-    """Yield tensors with distinct storage: examples may share a tensor where calls pass two."""
+    """Yield tensors with storage of their own: examples may share a tensor where calls pass two.
+
+    Of a view PyTorch also guards the sizes of its base, which decompositions do not have.
+    """
     known: set[int] = set()
     for each in tensors:
         place = each.untyped_storage().data_ptr()
-        yield each.clone() if place in known else each
+        yield each.clone() if place in known or each._is_view() else each
         known.add(place)
 
 

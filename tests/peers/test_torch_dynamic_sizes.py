@@ -145,8 +145,29 @@ refused({0: auto}, "traced with sizes for which this holds: x.shape[0] > 3", few
 refused({0: torch.export.Dim("rows", min=4)}, "that x.shape[0] is at least 4", few, few)
 refused({0: torch.export.Dim("rows", min=4, max=9)}, "that x.shape[0] is at most 9",
         *[torch.randn(10, 5)] * 2)
-refused({0: auto, 1: auto}, "traced with x.shape[1] equal to y.shape[1], but they are 5 and 1",
+refused({0: auto, 1: auto}, "with y.shape[1] equal to x.shape[1], but it is 1 instead of 5",
         torch.randn(8, 5), torch.randn(8, 1))
+
+# Operations of PyTorch, and their decompositions, need some sizes to be as in the example.
+for operation, message in (
+    (lambda x: functional.max_pool1d(x, 2), "with inputs[0].shape[2] equal to 8, but it is 12"),
+    (lambda x: functional.adaptive_avg_pool1d(x, 2),
+     "for which this holds: Eq((inputs[0].shape[2]//2), 4). Compile it again"),
+):
+    class Pool(torch.nn.Module):
+        def forward(self, *inputs):
+            return operation(*inputs)
+
+    x = torch.randn(2, 3, 12)
+    compiled = mesh_opt.torch.compile(
+        Pool(), x[..., :8], backend="interpreter", dynamic_shapes={"*": {0: auto, 2: auto}})
+    torch.testing.assert_close(compiled(x[:1, :, :8]), operation(x[:1, :, :8]))
+    try:
+        compiled(x)
+    except TypeError as problem:
+        assert message in str(problem), problem
+    else:
+        raise AssertionError(message)
 """
 
 
