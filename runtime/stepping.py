@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any, Protocol
 
 from ..ir.activity import activity
@@ -57,8 +58,10 @@ def run_repeatedly(
     The results of a step replace the first arguments of the next one. The state is written to
     `checkpoints` after every `every` steps and at the end. If there is a checkpoint already, the
     run resumes from it and ignores the state in `inputs`. Raises the errors of `call`, InputError
-    for a function without a state or for numbers below 1, CheckpointError, and OSError.
+    for a function without a state or for numbers below 1, TypeError for others than integers,
+    CheckpointError, and OSError.
     """
+    steps, every = index(steps), index(every)
     if steps < 1 or every < 1:
         raise InputError(f"steps and every must be at least 1, got {steps} and {every}")
     count = state_size(function)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mesh_opt
 import numpy as np
@@ -83,6 +83,14 @@ w, x = (numbers.standard_normal(shape).astype(np.float32) for shape in ((8, 4), 
 found = program.step.run_steps([w, np.int32(0), x], int(sys.argv[2]), sys.argv[3])
 np.save(sys.argv[4], np.asarray(found[0]))
 """
+
+
+def test_numbers_of_steps_that_are_none(saved: tuple[Path, list[bytes]]) -> None:
+    step, half = mesh_opt.load(saved[0]).step, cast(Any, 2.5)
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        step.run_steps(inputs(), half)
+    with pytest.raises(mesh_opt.InputError, match="steps and every must be at least 1, got 0"):
+        step.run_steps(inputs(), 0)
 
 
 def test_a_run_that_is_killed_goes_on(saved: tuple[Path, list[bytes]], tmp_path: Path) -> None:
