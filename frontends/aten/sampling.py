@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -19,24 +18,15 @@ _BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 
 
-@decomposition("grid_sampler_2d.default")
-def grid_sampler_2d(x: Any, grid: Any, *options: Any) -> Any:
-    """Sample images of open sizes. For others this is PyTorch's rule, which calculates with sizes
-    that torch-mlir does not convert to floats.
-    """
-    if is_static((*x.shape, *grid.shape)):
-        rules = import_module("torch._decomp").decomposition_table
-        return rules[torch.ops.aten.grid_sampler_2d.default](x, grid, *options)
-    return _sampled(x, grid, *options)
-
-
 @decomposition("grid_sampler_3d.default")
 def grid_sampler_3d(x: Any, grid: Any, interpolation: int, *options: Any) -> Any:
     require(interpolation in (_BILINEAR, _NEAREST) and x.numel())
-    return _sampled(x, grid, interpolation, *options)
+    return grid_sampler(x, grid, interpolation, *options)
 
 
-def _sampled(x: Any, grid: Any, interpolation: int, padding: int, align_corners: bool) -> Any:
+@decomposition("grid_sampler_2d.default")
+def grid_sampler(x: Any, grid: Any, interpolation: int, padding: int, align_corners: bool) -> Any:
+    """Add weighted pixels. PyTorch's own rule calculates all places once for each channel."""
     # The last dimension of the grid counts columns first.
     numbers = [as_number(size, grid.dtype) for size in x.shape[2:]]
     points = [
