@@ -17,6 +17,7 @@ only where that holds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -272,7 +273,7 @@ class _Planner:
                 )
                 for root, access in roots.items()
             )
-            return None if stored else roots
+            return None if stored else self._with_repeats(roots, found)
         if operation.name == "tensor.insert_slice":
             return None
         if len(roots) > 1 and not fails and self._join(roots):
@@ -286,6 +287,24 @@ class _Planner:
             return None
         once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
         return roots if once else None
+
+    def _with_repeats(
+        self, roots: dict[Operation, Access], found: Sequence[Demand]
+    ) -> dict[Operation, Access]:
+        """Return how often kernels read what a fused operation moves.
+
+        %0 would be computed twice in one kernel if %1, which is read at two places, counted once:
+
+            %1 = tensor.concat %x, %0
+            %2 = tensor.extract_slice %1[0] [8] [1]
+            %3 = tensor.extract_slice %1[1] [8] [1]
+            %4 = arith.maximumf %2, %3
+        """
+        readers = Counter(map(self._root, found))
+        return {
+            root: Access.MANY if access > Access.SAME and readers[root] > 1 else access
+            for root, access in roots.items()
+        }
 
     def _root(self, demand: Demand) -> Operation:
         """Return the root of the kernel that a demand is part of now."""

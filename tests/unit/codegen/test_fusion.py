@@ -64,6 +64,22 @@ def test_a_product_reads_a_concatenation_from_memory() -> None:
     assert kernels(body, given, result) == ["tensor.concat", "linalg.matmul"]
 
 
+def test_a_step_of_a_scan_is_stored() -> None:
+    """Two slices of its concatenation are read: each step would be computed twice in the next."""
+    row, most, one = "tensor<9xf32>", "tensor<8xf32>", "tensor<1xf32>"
+    steps: list[str] = []
+    for now, after in (("a", "b"), ("b", "c"), ("c", "r")):
+        steps += [
+            f"%{now}0 = tensor.extract_slice %{now}[0] [8] [1] : {row} to {most}",
+            f"%{now}1 = tensor.extract_slice %{now}[1] [8] [1] : {row} to {most}",
+            f"%{now}2 = arith.maximumf %{now}0, %{now}1 : {most}",
+            f"%{now}3 = tensor.extract_slice %{now}[0] [1] [1] : {row} to {one}",
+            f"%{after} = tensor.concat dim(0) %{now}3, %{now}2 : ({one}, {most}) -> {row}",
+        ]
+    found = kernels("\n".join(steps), f"%a: {row}", row)
+    assert found == 3 * ["tensor.concat"]
+
+
 def test_shared_value_is_stored_once() -> None:
     """The exponential is read by a reduction and by what follows from its result."""
     body = f"""
