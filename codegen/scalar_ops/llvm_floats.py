@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 
 from llvmlite import ir
 
@@ -57,9 +58,33 @@ def llvm_choice(name: str) -> Emit:
     reduction by it fills vectors."""
 
     def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-        return intrinsic(builder, f"llvm.{name}", *values)
+        operands = [*map(as_operand, values)]
+        if not any(map(is_, operands, values)):
+            # LLVM would choose one of converted `f16` before their conversion, one by one.
+            operands[0] = values[0]
+        return intrinsic(builder, f"llvm.{name}", *operands)
 
     return emit
+
+
+def sign_operation(emit: Compute) -> Emit:
+    """Return an emitter of an operation that changes the sign, and neither rounds nor quiets."""
+    return lambda builder, values, element: emit(builder, *values)
+
+
+def copy_sign(builder: Builder, value: Value, sign: Value) -> Value:
+    """Emit a value with the sign of another."""
+    return intrinsic(builder, "llvm.copysign", value, sign)
+
+
+def absolute(builder: Builder, value: Value) -> Value:
+    """Emit a value without its sign."""
+    return intrinsic(builder, "llvm.fabs", value)
+
+
+def negative(builder: Builder, value: Value) -> Value:
+    """Emit a value with the other sign."""
+    return builder.fneg(value)
 
 
 def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
@@ -99,14 +124,15 @@ def float_comparison(predicate: str, ordered: bool) -> Emit:
 
     def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         compare = builder.fcmp_ordered if ordered else builder.fcmp_unordered
-        return compare(predicate, *values)
+        return compare(predicate, *map(as_operand, values))
 
     return emit
 
 
 def is_finite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
     """Emit whether a float is neither infinite nor NaN."""
-    difference = builder.fsub(values[0], values[0])
+    value = as_operand(values[0])
+    difference = builder.fsub(value, value)
     return builder.fcmp_ordered("ord", difference, difference)
 
 

@@ -201,8 +201,8 @@ def _half_from_storage(builder: Builder, stored: Value) -> Value:
 
 def _half_to_storage(builder: Builder, register: Value) -> Value:
     """Return the bits of an `f16` that is held as `f32`; a NaN keeps its payload."""
-    if (half := _converted_half(register)) is not None:
-        return builder.bitcast(half, _I16)
+    if (stored := _bits_of_half(builder, register)) is not None:
+        return stored
     bits = builder.bitcast(register, _I32)
     sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
     payload = builder.and_(builder.lshr(bits, constant(_I32, 13)), constant(_I32, 0x3FF))
@@ -212,20 +212,60 @@ def _half_to_storage(builder: Builder, register: Value) -> Value:
     return builder.select(is_nan, builder.trunc(kept, _I16), number)
 
 
-def _converted_half(value: Any) -> Value | None:
-    """Return the `f16` that an instruction of the CPU has converted to a value, if it has."""
-    is_conversion = getattr(value, "opname", "") == "fpext"
-    is_half = is_conversion and value.operands[0].type == ir.HalfType()
-    return value.operands[0] if is_half else None
+def _bits_of_half(builder: Builder, value: Any) -> Value | None:
+    """Return the bits of an `f16` that a value is, if instructions only chose it or set its sign.
+
+    Vectors of 16 bits have twice as many lanes as those that it would be converted in.
+    """
+    if _is_loaded(value):
+        is_nan, *_ = value.operands
+        magnitude, _ = is_nan.operands
+        return magnitude.operands[0].operands[0]
+    if isinstance(value, ir.Constant):
+        with np.errstate(over="ignore"):
+            rounded = np.float32(value.constant).astype(np.float16)
+        return constant(_I16, int(rounded.view(np.uint16)))
+    name, operands = getattr(value, "opname", ""), list[Any](getattr(value, "operands", ()))
+    if name == "fpext":
+        is_half = operands[0].type == ir.HalfType()
+        return builder.bitcast(operands[0], _I16) if is_half else None
+    if name == "call":
+        name = operands.pop(0).name
+    emit = _ON_BITS.get(name)
+    if emit is None:
+        return None
+    conditions = [operands.pop(0)] if name == "select" else []
+    bits = [_bits_of_half(builder, each) for each in operands]
+    return None if None in bits else emit(builder, *conditions, *bits)
+
+
+def _without_sign(builder: Builder, bits: Value) -> Value:
+    return builder.and_(bits, constant(_I16, 0x7FFF))
+
+
+_SIGN = constant(_I16, 0x8000)
+
+_ON_BITS: dict[str, Emit] = {
+    "select": lambda builder, *choice: builder.select(*choice),
+    "fneg": lambda builder, bits: builder.xor(bits, _SIGN),
+    "llvm.fabs.f32": _without_sign,
+    "llvm.copysign.f32": lambda builder, bits, sign: builder.or_(
+        _without_sign(builder, bits), builder.and_(sign, _SIGN)
+    ),
+}
+"""Instructions on `f32` that choose a value or set its sign, on the bits of `f16`."""
+
+
+def _is_loaded(value: Any) -> bool:
+    return getattr(value, "name", "").startswith(_LOADED)
 
 
 def as_operand(value: Any) -> Value:
-    """Return the operand of an operation that makes a NaN quiet.
+    """Return the operand of an operation that makes a NaN quiet, or does not return its operand.
 
     It is a loaded `f16` as the CPU converts it (`_half_from_storage`).
     """
-    is_loaded = getattr(value, "name", "").startswith(_LOADED)
-    return value.operands[2] if is_loaded else value
+    return value.operands[2] if _is_loaded(value) else value
 
 
 def round_to_element(builder: Builder, value: Value, element: Element) -> Value:

@@ -203,6 +203,26 @@ def test_every_f16_in_a_chain() -> None:
     np.testing.assert_array_equal(moved[inputs[2]], every.view(np.uint16)[inputs[2]])
 
 
+def test_signs_of_every_f16() -> None:
+    """Operations on signs keep all other bits, and a choice keeps all."""
+    every = np.arange(1 << 16, dtype=np.uint16)
+    kind = "tensor<65536xf16>"
+    body = f"""  %0 = arith.negf %a0 : {kind}
+  %1 = math.absf %a0 : {kind}
+  %2 = math.copysign %a0, %a1 : {kind}
+  %c = arith.constant dense<-1.5> : {kind}
+  %3 = arith.select %a2, %0, %c : tensor<65536xi1>, {kind}
+  return %0, %1, %2, %3 : {kind}, {kind}, {kind}, {kind}"""
+    text = function([kind, kind, "tensor<65536xi1>"], ", ".join([kind] * 4), body)
+    other, chosen = np.roll(every, 12345), every % 3 == 0
+    main = api.compile(text)["main"]
+    found = main.run([every.view(np.float16), other.view(np.float16), chosen])
+    sign, rest = np.uint16(0x8000), np.uint16(0x7FFF)
+    expected = (every ^ sign, every & rest, every & rest | other & sign)
+    for bits, wanted in zip(found, (*expected, np.where(chosen, every ^ sign, 0xBE00)), strict=True):
+        np.testing.assert_array_equal(bits.view(np.uint16), wanted)
+
+
 def test_halfway_cases_are_rounded_once() -> None:
     """An f64 just above the middle of two f16 rounds up, though its f32 is the middle."""
     values = np.array([1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11, 65519.99999999, 1e-8, np.nan])
