@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from llvmlite import ir
 
@@ -45,13 +46,54 @@ def safe_divisor(builder: Builder, divisor: Value) -> Value:
     return builder.select(is_zero, constant(divisor.type, 1), divisor)
 
 
-def unsigned_division(method: str) -> Emit:
-    """Return an emitter of `udiv` or `urem`."""
+def _divided(builder: Builder, left: Value, right: Value, *, signed: bool) -> Value:
+    """Emit the quotient, rounded to zero, of integers that are neither `x / 0` nor `min / -1`.
 
-    def emit(builder: Builder, left: Value, right: Value) -> Value:
-        return getattr(builder, method)(left, safe_divisor(builder, right))
+    CPUs divide vectors only of floats. In a format with more bits than the integers, the rounded
+    quotient is between the same two integers as the exact one.
+    """
+    kind, width = left.type, left.type.width
+    if width > 32 or _is_constant(right):
+        return builder.sdiv(left, right) if signed else builder.udiv(left, right)
+    number, word = ir.FloatType() if width < 24 else ir.DoubleType(), ir.IntType(32)
+    if width < 32:
+        # Unsigned numbers are positive in a wider word, which CPUs convert best.
+        extend = builder.sext if signed else builder.zext
+        left, right, signed = extend(left, word), extend(right, word), True
+    to_float = builder.sitofp if signed else builder.uitofp
+    whole = builder.fdiv(to_float(left, number), to_float(right, number))
+    found = builder.fptosi(whole, word) if signed else builder.fptoui(whole, word)
+    return builder.trunc(found, kind) if width < 32 else found
 
-    return integer(emit)
+
+def _is_constant(value: Any) -> bool:
+    """Return whether a value is computed from constants alone, so that LLVM knows it."""
+    if isinstance(value, ir.Constant):
+        return True
+    folds = getattr(value, "opname", "") in _FOLDED
+    return folds and all(map(_is_constant, value.operands))
+
+
+_FOLDED = frozenset(
+    ("add", "and", "icmp", "mul", "or", "select", "sext", "sub", "trunc", "xor", "zext")
+)
+"""Instructions that convert, compare and choose integers."""
+
+
+def _rest(builder: Builder, left: Value, right: Value, whole: Value) -> Value:
+    """Emit the remainder that belongs to a quotient."""
+    return builder.sub(left, builder.mul(whole, right))
+
+
+def unsigned_quotient(builder: Builder, left: Value, right: Value) -> Value:
+    """Emit the quotient of unsigned integers, rounded down."""
+    return _divided(builder, left, safe_divisor(builder, right), signed=False)
+
+
+def unsigned_remainder(builder: Builder, left: Value, right: Value) -> Value:
+    """Emit the remainder of unsigned integers."""
+    divisor = safe_divisor(builder, right)
+    return _rest(builder, left, divisor, _divided(builder, left, divisor, signed=False))
 
 
 def signed_parts(builder: Builder, left: Value, right: Value) -> tuple[Value, Value]:
@@ -59,9 +101,12 @@ def signed_parts(builder: Builder, left: Value, right: Value) -> tuple[Value, Va
     right = safe_divisor(builder, right)
     minus_one = builder.icmp_signed("==", right, constant(right.type, -1))
     divisor = builder.select(minus_one, constant(right.type, 1), right)
-    quotient = builder.sdiv(left, divisor)
+    quotient = _divided(builder, left, divisor, signed=True)
     negated = builder.sub(constant(left.type, 0), left)
-    return builder.select(minus_one, negated, quotient), builder.srem(left, divisor)
+    return (
+        builder.select(minus_one, negated, quotient),
+        _rest(builder, left, divisor, quotient),
+    )
 
 
 def quotient(builder: Builder, left: Value, right: Value) -> Value:
@@ -99,8 +144,9 @@ def _inexact_quotient(
 def unsigned_ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
     """Emit the quotient of unsigned integers, rounded up."""
     right = safe_divisor(builder, right)
-    inexact = builder.icmp_unsigned("!=", builder.urem(left, right), constant(left.type, 0))
-    whole = builder.udiv(left, right)
+    whole = _divided(builder, left, right, signed=False)
+    rest = _rest(builder, left, right, whole)
+    inexact = builder.icmp_unsigned("!=", rest, constant(left.type, 0))
     return builder.select(inexact, builder.add(whole, constant(left.type, 1)), whole)
 
 

@@ -203,6 +203,26 @@ def test_every_f16_in_a_chain() -> None:
     np.testing.assert_array_equal(moved[inputs[2]], every.view(np.uint16)[inputs[2]])
 
 
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_quotients_next_to_whole_numbers(width: int) -> None:
+    """Narrow integers are divided as floats; one bit too few would give the next quotient."""
+    info, rng = np.iinfo(f"int{width}"), np.random.default_rng(width)
+    divisors = rng.integers(1, info.max, 4000, info.dtype, endpoint=True) >> rng.integers(
+        0, width - 1, 4000, info.dtype
+    )
+    divisors = np.maximum(divisors, 1)
+    whole = rng.integers(info.min // 2, info.max // 2, 4000, info.dtype) // divisors * divisors
+    left = np.concatenate([whole - 1, whole, whole + 1, [info.min, info.max]]).astype(info.dtype)
+    right = np.concatenate([divisors, divisors, divisors, [info.max, 1]]).astype(info.dtype)
+    kind = f"tensor<{left.size}xi{width}>"
+    names = ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
+    lines = [f"  %{number} = arith.{name} %a0, %a1 : {kind}" for number, name in enumerate(names)]
+    results = ", ".join(f"%{number}" for number in range(len(names)))
+    kinds = ", ".join([kind] * len(names))
+    body = "\n".join([*lines, f"  return {results} : {kinds}"])
+    check(function([kind, kind], kinds, body), [left, right])
+
+
 def test_signs_of_every_f16() -> None:
     """Operations on signs keep all other bits, and a choice keeps all."""
     every = np.arange(1 << 16, dtype=np.uint16)
