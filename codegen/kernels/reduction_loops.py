@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -32,7 +33,7 @@ ROWS_TOGETHER = 4
 FEW_TERMS = 15
 """The terms of a result up to which LLVM unrolls the loop over them, and makes vectors of results.
 
-More terms fill vectors of their own.
+Along rows of results they are unrolled here. More terms fill vectors of their own.
 """
 
 LARGE_OPERAND = 1 << 16
@@ -350,12 +351,21 @@ class ReductionLoops:
     def _combine_rows(
         self, point: list[Term], row: int, span: tuple[Term, Term], fold: int | None = None
     ) -> None:
-        """Initialise a span of one row, or of each row along `fold`, and accumulate into it."""
+        """Initialise a span of one row, or of each row along `fold`, and accumulate into it.
+
+        A few terms are combined in variables instead.
+        """
+        sizes = [self.sizes[loop] for loop in self.reductions]
+        static = [size for size in sizes if isinstance(size, int)]
+        is_few = self.is_short and len(static) == len(sizes) and prod(static) <= FEW_TERMS
+        terms = [*product(*map(range, static))] if is_few else []
         with self._points(point, fold, 1) as points, self.code.loop(*span) as index:
             for each in points:
                 each[row] = index
-                self._store(self._positions(tuple(each)), self._initial(tuple(each)))
-        self._reduce_rows(list(self.reductions), point, row, span, fold)
+                positions = self._positions(tuple(each))
+                self._store(positions, self._combined(each, terms, self._initial(tuple(each))))
+        if not is_few:
+            self._reduce_rows(list(self.reductions), point, row, span, fold)
 
     @contextmanager
     def _points(
@@ -376,8 +386,8 @@ class ReductionLoops:
     def _parts(self, loop: int | None, count: int) -> list[tuple[int, bool]]:
         """Return how a loop is unrolled: by `count`, then by one for the remaining points."""
         size = 1 if loop is None else self.sizes[loop]
-        if count == 1 or (isinstance(size, int) and size < count):
-            return [(1, False)]
+        if isinstance(size, int):
+            count = max(1, min(size, count))
         is_whole = isinstance(size, int) and size % count == 0
         return [(count, False)] if is_whole else [(count, False), (count, True)]
 
@@ -407,22 +417,30 @@ class ReductionLoops:
                     ):
                         for place in places:
                             place[row] = index
-                            self._combine_terms(place, [step[loops[0]] for step in steps], loops[0])
+                            self._combine_terms(place, steps)
 
-    def _combine_terms(self, point: list[Term], steps: Sequence[Term], loop: int) -> None:
-        """Combine the terms of some steps of a loop into the results' elements at a point."""
+    def _combine_terms(self, point: list[Term], steps: Sequence[Sequence[Term]]) -> None:
+        """Combine the terms of some points of the reductions into the results at a point."""
         results = self.view.operation.results
         positions = self._positions(tuple(point))
-        combined: Sequence[Term] = [
+        before = [
             self.writer.load(result, position)
             for result, position in zip(results, positions, strict=True)
         ]
-        for step in steps:
-            point[loop] = step
-            at = tuple(point)
-            elements = (*self._elements(at), *combined)
-            combined = self.writer.body(self.view.body, elements, at, self.forms)
-        self._store(positions, combined)
+        terms = [[step[loop] for loop in self.reductions] for step in steps]
+        self._store(positions, self._combined(point, terms, before))
+
+    def _combined(
+        self, point: Sequence[Term], terms: Sequence[Sequence[Term]], before: Sequence[Term]
+    ) -> Sequence[Term]:
+        """Return the results at a point after some terms, the indices of the reduction loops."""
+        combined, at = before, list(point)
+        for term in terms:
+            for loop, index in zip(self.reductions, term, strict=False):
+                at[loop] = index
+            elements = (*self._elements(tuple(at)), *combined)
+            combined = self.writer.body(self.view.body, elements, tuple(at), self.forms)
+        return combined
 
 
 def _moves_by_one(expression: AffineExpr | None, loop: int) -> bool:
