@@ -145,7 +145,9 @@ class _Move:
         shape = *self.shape[:-1], code.multiply(self.columns, self.run)
         is_streamed = part >= 16 and _is_streamed(shape, self.bytes)
         widths = BLOCK_BYTES, STREAMED_ROW_BYTES if is_streamed else BLOCK_BYTES
-        sides = max(1, widths[0] // run_bytes), max(1, widths[1] // run_bytes)
+        sides = self._side(self.rows, widths[0] // run_bytes), self._side(
+            self.columns, widths[1] // run_bytes
+        )
 
         def copy_block(copy: Callable[[Indices], None], at: At, r: Term, c: Term) -> None:
             with code.loop(0, sides[0]) as i, code.loop(0, sides[1]) as j:
@@ -156,6 +158,10 @@ class _Move:
             return _write_blocks(code, self._factors, self.row, block, whole, self._copy)
         stream = partial(copy_block, partial(self._stream, part // self.bytes))
         return self._write_streamed(block, stream, whole)
+
+    def _side(self, size: Term, wanted: int) -> int:
+        """Return the side of a block: at most a known size, so that not all are edges."""
+        return max(1, min(size, wanted) if isinstance(size, int) else wanted)
 
     def _stream(self, count: int, indices: Indices) -> None:
         """Copy a run with streaming stores of `count` elements."""

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from llvmlite import ir
 
 from ...runtime.abi.elements import Element
 from .llvm_doubles import BITS, DOUBLE, even_polynomial, nearest, number, of_integer
@@ -82,6 +86,9 @@ def powf(builder: Builder, base: Value, exponent: Value) -> Value:
     It is 1 if `y` is 0 or `x` is 1, and NaN if `x` is negative and `y` is not an integer. `y` must
     be an `f32` or an integer below 2^50.
     """
+    known = _known_number(exponent)
+    if known is not None and known.is_integer() and abs(known) <= MOST_FACTORS:
+        return _product(builder, base, int(known))
     magnitude = intrinsic(builder, "llvm.fabs", base)
     size = log2(builder, magnitude)
     zero = number(0.0)
@@ -102,6 +109,29 @@ def powf(builder: Builder, base: Value, exponent: Value) -> Value:
     odd = builder.icmp_unsigned("!=", builder.and_(bits, constant(BITS, 1)), constant(BITS, 0))
     signed = builder.and_(builder.and_(odd, is_whole), _is_negative(builder, base))
     return builder.select(signed, builder.fneg(found), found)
+
+
+MOST_FACTORS = 16
+"""The largest exponent of a power that is a product: its rounding errors stay below `f32`'s."""
+
+
+def _product(builder: Builder, base: Value, exponent: int) -> Value:
+    """Emit a power by repeated squares."""
+    factors: list[Value] = []
+    square, left = base, abs(exponent)
+    while left:
+        factors += [square] * (left & 1)
+        left >>= 1
+        square = builder.fmul(square, square) if left else square
+    found = reduce(builder.fmul, factors) if factors else number(1.0)
+    return builder.fdiv(number(1.0), found) if exponent < 0 else found
+
+
+def _known_number(value: Any) -> float | None:
+    """Return the number of a constant, possibly converted, `None` for other values."""
+    if getattr(value, "opname", "") in ("fpext", "sitofp"):
+        (value,) = value.operands
+    return float(value.constant) if isinstance(value, ir.Constant) else None
 
 
 def fpowi(builder: Builder, values: Sequence[Value], element: Element, integer: Element) -> Value:

@@ -11,7 +11,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any, cast
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, i1
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, f32, f64, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -86,6 +86,8 @@ def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue 
     found: SSAValue | None = None
     if op.name == "stablehlo.convert" and operand_kind(op) == result_kind(op):
         found = operands[0]
+    elif op.name == "stablehlo.convert":
+        return _converted(e, op, operands[0])
     elif op.name == "stablehlo.select":
         chosen = _number(operands[0])
         found = None if chosen is None else operands[1 if chosen else 2]
@@ -94,6 +96,27 @@ def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue 
     elif op.name == "stablehlo.power":
         return squared(e, op, operands[0])
     return found if found is not None and found.type == converted(op.result_types[0]) else None
+
+
+def _converted(e: Emitter, op: Operation, operand: SSAValue) -> SSAValue | None:
+    """Return a constant of one number as a float, if that is rounded once.
+
+    PyTorch's numbers are of 64 bits.
+    """
+    source, target = operand_kind(op), result_kind(op)
+    held = dense_constant(operand)
+    is_number = source.name in ("signed", "float") and target.type in (f32, f64)
+    if held is None or not held.is_splat() or not is_number or -1 in shape(operand):
+        return None
+    number = number_of(held)
+    if isinstance(number, complex) or not abs(number) <= _MOST:
+        return None
+    type_ = TensorType(target.type, shape(operand))
+    return e.insert(ConstantOp(DenseIntOrFPElementsAttr.from_list(type_, [float(number)]), type_))
+
+
+_MOST = 1 << 53
+"""Up to this integer all are numbers of `f64`, and floats fit `f32`."""
 
 
 def _number(value: SSAValue) -> int | None:
