@@ -409,3 +409,30 @@ func.func @main(%a: {kind}, %i: {other}) -> ({kind}, {other}) {{
         found = main.run([given, places], backend=backend)
         np.testing.assert_array_equal(found[1], np.take_along_axis(places, order, 1))
         np.testing.assert_array_equal(found[0], np.take_along_axis(given, order, 1))
+
+
+@pytest.mark.parametrize("element", ["i32", "i64"])
+@pytest.mark.parametrize(("start", "end"), [(0, 5), (2, 64), (0, 65)])
+def test_slices_of_a_sort(element: str, start: int, end: int) -> None:
+    """A sort of which slices read the first elements alone finds only these."""
+    whole, places = f"tensor<3x200x{element}>", "tensor<3x200xi32>"
+    part, first = f"tensor<3x{end - start}x{element}>", f"tensor<3x{end}xi32>"
+    text = f"""
+func.func @main(%a: {whole}) -> ({part}, {first}) {{
+  %i = stablehlo.iota dim = 1 : {places}
+  %0:2 = "stablehlo.sort"(%a, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<{element}>, %y: tensor<{element}>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare GT, %x, %y : (tensor<{element}>, tensor<{element}>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({whole}, {places}) -> ({whole}, {places})
+  %1 = stablehlo.slice %0#0 [0:3, {start}:{end}] : ({whole}) -> {part}
+  %2 = stablehlo.slice %0#1 [0:3, 0:{end}] : ({places}) -> {first}
+  return %1, %2 : {part}, {first}
+}}"""
+    given = np.random.default_rng(end).integers(-50, 50, (3, 200)).astype(f"int{element[1:]}")
+    order = np.argsort(-given, axis=1, kind="stable")
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "native"):
+        values, found = main.run([given], backend=backend)
+        np.testing.assert_array_equal(found, order[:, :end])
+        np.testing.assert_array_equal(values, np.take_along_axis(given, order, 1)[:, start:end])

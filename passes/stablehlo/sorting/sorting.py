@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, Region, SSAValue
 
-from ....ir.attribute_access import attribute, element_type, integer
+from ....ir.attribute_access import attribute, element_type, integer, number_list
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import iota
@@ -70,7 +70,27 @@ def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
     dimension = integer(op, "dimension", -1) % max(rank, 1)
     order = _comparator(lowering, op.regions[0], operands, dimension)
-    return in_sorted_order(lowering, operands, dimension, order)
+    kept = _sliced(op, dimension)
+    if kept is None or not _is_selected(order, operands[0], dimension, kept):
+        return in_sorted_order(lowering, operands, dimension, order)
+    e = lowering.emit
+    found = in_sorted_order(lowering, operands, dimension, order, kept)
+    return [
+        e.insert_slice(each, e.empty(e.sizes(value), element_type(value.type)), [0] * rank)
+        for each, value in zip(found, operands, strict=True)
+    ]
+
+
+def _sliced(op: Operation, dimension: int) -> int | None:
+    """Return how many elements along a dimension slices read of a sort's results at most.
+
+    PyTorch's top-k of integers are such slices. Returns `None` if anything else reads a result.
+    """
+    users = [use.operation for result in op.results for use in result.uses]
+    if any(each.name != "stablehlo.slice" for each in users):
+        return None
+    ends = [number_list(attribute(each, "limit_indices"))[dimension] for each in users]
+    return max(ends, default=None)
 
 
 @call_rule("ApproxTopK")
