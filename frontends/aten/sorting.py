@@ -2,12 +2,12 @@
 
     searchsorted(s, x)  ->  (~(s[..., None, :] >= x[..., None])).sum(-1)
 
-A binary search would be a loop for each element. A sum is a contraction, which can be tiled and
-split.
+Many boundaries are looked up instead, one for each binary digit of the count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
@@ -184,13 +184,34 @@ def searchsorted(
     if sorter is not None:
         boundaries = boundaries.gather(-1, sorter)
     dtype = torch.int32 if out_int32 else torch.int64
-    one = isinstance(x, torch.Tensor) and x.dim() > 0
+    one, count = isinstance(x, torch.Tensor) and x.dim() > 0, boundaries.shape[-1]
+
+    def before(boundary: Any, element: Any) -> Any:
+        # The negated comparison puts all boundaries before NaN.
+        return ~(boundary > element) if right else ~(boundary >= element)
+
+    if one and isinstance(count, int) and count > MOST_COUNTED:
+        return _bisected(boundaries, x, before).to(dtype)
     elements = x[..., None] if one else x
     if one and boundaries.dim() > 1:
         boundaries = boundaries[..., None, :]
-    # The negated comparison puts all boundaries before NaN.
-    before = ~(boundaries > elements) if right else ~(boundaries >= elements)
-    return before.sum(-1).to(dtype)
+    return before(boundaries, elements).sum(-1).to(dtype)
+
+
+MOST_COUNTED = 128
+"""The most boundaries that are compared with each element; of more, few are looked up."""
+
+
+def _bisected(boundaries: Any, x: Any, before: Callable[[Any, Any], Any]) -> Any:
+    """Count the boundaries before each element, a binary digit of the count at a time."""
+    count = boundaries.shape[-1]
+    found = torch.zeros_like(x, dtype=torch.int64)
+    for digit in reversed(range(count.bit_length())):
+        more = found + (1 << digit)
+        last = torch.clamp(more, max=count) - 1
+        boundary = boundaries[last] if boundaries.dim() == 1 else boundaries.gather(-1, last)
+        found = torch.where(before(boundary, x) & (more <= count), more, found)
+    return found
 
 
 @decomposition("bucketize.Tensor", "bucketize.Scalar")

@@ -231,6 +231,8 @@ same(lambda a, b: (torch.diagonal_scatter(a, b), torch.diagonal_scatter(a, b, -2
                    torch.diagonal_scatter(a.T, b, 1)), a, b)
 same(lambda a, b, c: torch.block_diag(a, b, c.int()), a, b, c)
 rows, columns = torch.randn(3, 6).sort().values, torch.randn(3, 4)
+same(lambda s, x: (torch.searchsorted(s, x), torch.searchsorted(s[0], x, right=True)),
+     torch.linspace(-2, 2, 600).reshape(2, 300), torch.randn(2, 40))
 same(lambda s, x: (torch.searchsorted(s, x), torch.searchsorted(s, x, right=True, out_int32=True),
                    torch.searchsorted(s[0], x), torch.searchsorted(s[0], 0.3),
                    torch.bucketize(x, s[0]), torch.isin(x, s[0])), rows, columns)
