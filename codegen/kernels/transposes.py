@@ -138,30 +138,25 @@ class _Move:
 
     def write_runs(self) -> TileCount:
         """Write loops over blocks whose rows are some cache lines, in source and result alike."""
-        code = self.code
-        known = self.run if isinstance(self.run, int) else BLOCK_BYTES
-        run_bytes = max(1, known) * self.bytes
+        code, sizes = self.code, (self.run, self.rows, self.columns)
+        run, *most = (each if isinstance(each, int) else BLOCK_BYTES for each in sizes)
+        run_bytes = max(1, run) * self.bytes
         part = gcd(run_bytes, CACHE_LINE)  # Streaming stores write at least 16 bytes.
         shape = *self.shape[:-1], code.multiply(self.columns, self.run)
         is_streamed = part >= 16 and _is_streamed(shape, self.bytes)
         widths = BLOCK_BYTES, STREAMED_ROW_BYTES if is_streamed else BLOCK_BYTES
-        sides = self._side(self.rows, widths[0] // run_bytes), self._side(
-            self.columns, widths[1] // run_bytes
-        )
+        pairs = zip(most, widths, strict=True)
+        down, across = (max(1, min(size, width // run_bytes)) for size, width in pairs)
 
         def copy_block(copy: Callable[[Indices], None], at: At, r: Term, c: Term) -> None:
-            with code.loop(0, sides[0]) as i, code.loop(0, sides[1]) as j:
+            with code.loop(0, down) as i, code.loop(0, across) as j:
                 copy(at(code.add(r, i), code.add(c, j)))
 
-        block, whole = _Blocks(sides, (BLOCKS, BLOCKS)), partial(copy_block, self._copy)
+        block, whole = _Blocks((down, across), (BLOCKS, BLOCKS)), partial(copy_block, self._copy)
         if not is_streamed:
             return _write_blocks(code, self._factors, self.row, block, whole, self._copy)
         stream = partial(copy_block, partial(self._stream, part // self.bytes))
         return self._write_streamed(block, stream, whole)
-
-    def _side(self, size: Term, wanted: int) -> int:
-        """Return the side of a block: at most a known size, so that not all are edges."""
-        return max(1, min(size, wanted) if isinstance(size, int) else wanted)
 
     def _stream(self, count: int, indices: Indices) -> None:
         """Copy a run with streaming stores of `count` elements."""

@@ -69,7 +69,11 @@ def llvm_choice(name: str) -> Emit:
 
 def sign_operation(emit: Compute) -> Emit:
     """Return an emitter of an operation that changes the sign, and neither rounds nor quiets."""
-    return lambda builder, values, element: emit(builder, *values)
+
+    def wrapped(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+        return emit(builder, *values)
+
+    return wrapped
 
 
 def copy_sign(builder: Builder, value: Value, sign: Value) -> Value:

@@ -129,9 +129,11 @@ def _product(builder: Builder, base: Value, exponent: int) -> Value:
 
 def _known_number(value: Any) -> float | None:
     """Return the number of a constant, possibly converted, `None` for other values."""
-    if getattr(value, "opname", "") in ("fpext", "sitofp"):
-        (value,) = value.operands
-    return float(value.constant) if isinstance(value, ir.Constant) else None
+    held = value.operands[0] if getattr(value, "opname", "") in ("fpext", "sitofp") else value
+    if not isinstance(held, ir.Constant):
+        return None
+    known: Any = held
+    return float(known.constant)
 
 
 def fpowi(builder: Builder, values: Sequence[Value], element: Element, integer: Element) -> Value:

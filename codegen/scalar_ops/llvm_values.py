@@ -222,8 +222,9 @@ def _bits_of_half(builder: Builder, value: Any) -> Value | None:
         magnitude, _ = is_nan.operands
         return magnitude.operands[0].operands[0]
     if isinstance(value, ir.Constant):
+        held: Any = value
         with np.errstate(over="ignore"):
-            rounded = np.float32(value.constant).astype(np.float16)
+            rounded = np.float32(held.constant).astype(np.float16)
         return constant(_I16, int(rounded.view(np.uint16)))
     name, operands = getattr(value, "opname", ""), list[Any](getattr(value, "operands", ()))
     if name == "fpext":
@@ -239,19 +240,30 @@ def _bits_of_half(builder: Builder, value: Any) -> Value | None:
     return None if None in bits else emit(builder, *conditions, *bits)
 
 
-def _without_sign(builder: Builder, bits: Value) -> Value:
-    return builder.and_(bits, constant(_I16, 0x7FFF))
+_SIGN, _MAGNITUDE = constant(_I16, 0x8000), constant(_I16, 0x7FFF)
 
 
-_SIGN = constant(_I16, 0x8000)
+def _select_bits(builder: Builder, *choice: Value) -> Value:
+    return builder.select(*choice)
+
+
+def _negate_bits(builder: Builder, bits: Value) -> Value:
+    return builder.xor(bits, _SIGN)
+
+
+def _drop_sign(builder: Builder, bits: Value) -> Value:
+    return builder.and_(bits, _MAGNITUDE)
+
+
+def _copy_sign(builder: Builder, bits: Value, sign: Value) -> Value:
+    return builder.or_(builder.and_(bits, _MAGNITUDE), builder.and_(sign, _SIGN))
+
 
 _ON_BITS: dict[str, Emit] = {
-    "select": lambda builder, *choice: builder.select(*choice),
-    "fneg": lambda builder, bits: builder.xor(bits, _SIGN),
-    "llvm.fabs.f32": _without_sign,
-    "llvm.copysign.f32": lambda builder, bits, sign: builder.or_(
-        _without_sign(builder, bits), builder.and_(sign, _SIGN)
-    ),
+    "select": _select_bits,
+    "fneg": _negate_bits,
+    "llvm.fabs.f32": _drop_sign,
+    "llvm.copysign.f32": _copy_sign,
 }
 """Instructions on `f32` that choose a value or set its sign, on the bits of `f16`."""
 

@@ -239,7 +239,9 @@ def test_signs_of_every_f16() -> None:
     found = main.run([every.view(np.float16), other.view(np.float16), chosen])
     sign, rest = np.uint16(0x8000), np.uint16(0x7FFF)
     expected = (every ^ sign, every & rest, every & rest | other & sign)
-    for bits, wanted in zip(found, (*expected, np.where(chosen, every ^ sign, 0xBE00)), strict=True):
+    for bits, wanted in zip(
+        found, (*expected, np.where(chosen, every ^ sign, 0xBE00)), strict=True
+    ):
         np.testing.assert_array_equal(bits.view(np.uint16), wanted)
 
 

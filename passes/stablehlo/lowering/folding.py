@@ -105,13 +105,16 @@ def _converted(e: Emitter, op: Operation, operand: SSAValue) -> SSAValue | None:
     """
     source, target = operand_kind(op), result_kind(op)
     held = dense_constant(operand)
-    is_number = source.name in ("signed", "float") and target.type in (f32, f64)
-    if held is None or not held.is_splat() or not is_number or -1 in shape(operand):
+    element = f32 if target.type == f32 else f64 if target.type == f64 else None
+    is_one = held is not None and held.is_splat() and 0 not in shape(operand)
+    if held is None or not is_one or source.name not in ("signed", "float"):
         return None
     number = number_of(held)
-    if isinstance(number, complex) or not abs(number) <= _MOST:
+    if isinstance(number, int):
+        number = as_signed(number, source.width)
+    if isinstance(number, complex) or not abs(number) <= _MOST or element is None:
         return None
-    type_ = TensorType(target.type, shape(operand))
+    type_ = TensorType(element, shape(operand))
     return e.insert(ConstantOp(DenseIntOrFPElementsAttr.from_list(type_, [float(number)]), type_))
 
 

@@ -70,7 +70,7 @@ def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
     dimension = integer(op, "dimension", -1) % max(rank, 1)
     order = _comparator(lowering, op.regions[0], operands, dimension)
-    kept = _sliced(op, dimension)
+    kept = _sliced(op, dimension) if rank else None
     if kept is None or not _is_selected(order, operands[0], dimension, kept):
         return in_sorted_order(lowering, operands, dimension, order)
     e = lowering.emit
