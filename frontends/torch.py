@@ -53,6 +53,7 @@ from .torch_export.logs import without_torch_logs
 from .torch_export.substitutes import traceable
 from .torch_export.tracing import located, trace
 from .torch_export.trees import Tree, fits, leaf_names, register_caches
+from .torch_export.weights import attached_weights, tied_names, weights_of
 
 
 def compile(
@@ -90,7 +91,7 @@ def compile(
     module, examples, keywords, leaves = _with_examples(torch, module, examples, keywords)
     taken = (tuple(examples), dict(keywords))
     inputs = Tree(torch, taken, leaves, "input")
-    names, tensors, weights = inputs.names, inputs.tensors(taken), _weights(module)
+    names, tensors, weights = inputs.names, inputs.tensors(taken), weights_of(module)
     check_dtypes({**weights, **dict(zip(names, tensors, strict=True))})
     caller = _caller(torch, module, inputs)
     attention = torch.nn.attention
@@ -107,7 +108,7 @@ def compile(
         assumed.add_branches(torch)
     program = parse_module(new_context(), Source(found.text, type(module).__name__))
     function = main_function(program)
-    aliases = [*_tied_names(module), *([name] for name in names)]
+    aliases = [*tied_names(module), *([name] for name in names)]
     names = [*weights, *names]
     if placements or results is not None:
         axes = _mesh(mesh)
@@ -209,7 +210,7 @@ class Compiled(CompiledEntry):
         Later changes of the module's weights have no effect until this method is called again.
         """
         self._placed = {}
-        for index, weight in enumerate(_weights(self._module).values()):
+        for index, weight in enumerate(weights_of(self._module).values()):
             self._place(index, weight)
 
     def _place(self, index: int, weight: Any) -> None:
@@ -229,7 +230,7 @@ class Compiled(CompiledEntry):
             inputs, keywords = arranged
         ordered = {name: keywords[name] for name in self._keywords}
         given = self._inputs.tensors((tuple(inputs), ordered))
-        weights = _weights(self._module)
+        weights = attached_weights(self._module)
         check_unchanged(weights, self._constants)
         tensors = [*weights.values(), *given]
         self._assumed.check(tensors)
@@ -275,21 +276,6 @@ def _import(name: str) -> Any:
     except ImportError as problem:
         message = f"mesh_opt.torch needs {name.partition('.')[0]}: pip install 'mesh-opt[torch]'"
         raise ImportError(message) from problem
-
-
-def _weights(module: Any) -> dict[str, Any]:
-    """Return parameters and buffers by their first names, including non-persistent buffers."""
-    named = [*module.named_parameters(), *module.named_buffers()]
-    return {name: value.detach() for name, value in named}
-
-
-def _tied_names(module: Any) -> list[list[str]]:
-    """Return all names of each weight: several modules may share one tensor."""
-    found: dict[int, list[str]] = {}
-    for listed in (module.named_parameters, module.named_buffers):
-        for name, value in listed(remove_duplicate=False):
-            found.setdefault(id(value), []).append(name)
-    return list(found.values())
 
 
 def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
