@@ -290,3 +290,47 @@ func.func @main(%l: tensor<f32>, %h: tensor<f32>) -> (tensor<64xf32>, tensor<64x
         first, second = main.run([np.float32(2), np.float32(3)], backend=backend)
         assert np.all((first >= 2) & (first < 3) & (second >= 2) & (second < 3))
         assert len({*first, *second}) > 120
+
+
+@pytest.mark.parametrize("number", ["3", "-2", "0", "16", "2"])
+def test_powers_of_converted_constants(number: str) -> None:
+    """PyTorch converts its numbers; a known exponent makes a power a product."""
+    text = f"""
+func.func @main(%a: tensor<2x9xf32>) -> tensor<2x9xf32> {{
+  %c = stablehlo.constant dense<{number}> : tensor<1xi64>
+  %0 = stablehlo.convert %c : (tensor<1xi64>) -> tensor<1xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<2x9xf32>
+  %3 = stablehlo.power %a, %2 : tensor<2x9xf32>
+  return %3 : tensor<2x9xf32>
+}}"""
+    main = api.compile(text, "spmd")["main"]
+    assert "arith.sitofp" not in str(main.program.module)
+    row = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e-20, 3e38]
+    given = np.array([row, np.linspace(-3, 3, 9)], np.float32)
+    with np.errstate(all="ignore"):
+        expected = (given.astype(np.float64) ** int(number)).astype(np.float32)
+    for backend in ("interpreter", "native"):
+        np.testing.assert_array_max_ulp(main.run([given], backend=backend)[0], expected, 1)
+
+
+def test_a_constant_of_no_numbers_is_converted() -> None:
+    text = """
+func.func @main() -> tensor<0xf32> {
+  %c = stablehlo.constant dense<> : tensor<0xi64>
+  %0 = stablehlo.convert %c : (tensor<0xi64>) -> tensor<0xf32>
+  return %0 : tensor<0xf32>
+}"""
+    assert api.compile(text, "spmd")["main"].run([])[0].shape == (0,)
+
+
+def test_many_equal_numbers_are_converted() -> None:
+    text = """
+func.func @main() -> tensor<3x5xf64> {
+  %c = stablehlo.constant dense<-7> : tensor<3x5xi32>
+  %0 = stablehlo.convert %c : (tensor<3x5xi32>) -> tensor<3x5xf64>
+  return %0 : tensor<3x5xf64>
+}"""
+    np.testing.assert_array_equal(
+        api.compile(text, "spmd")["main"].run([])[0], np.full((3, 5), -7.0)
+    )

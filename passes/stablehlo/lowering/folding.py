@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorT
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ....ir.attribute_access import attribute
+from ....ir.attribute_access import attribute, is_splat
 from ....ir.syntax.keyword_attributes import word
 from ....tiling.element_types import as_signed, as_unsigned
 from .element_types import computes_on_quantised, converted, operand_kind, result_kind
@@ -55,7 +55,7 @@ def _repeated_number(value: SSAValue) -> float | complex | None:
             if not isinstance(held, DenseIntOrFPElementsAttr):
                 return None
             numbers = cast("DenseIntOrFPElementsAttr[Any]", held)
-            return number_of(numbers) if numbers.is_splat() else None
+            return number_of(numbers) if is_splat(numbers) else None
         if owner.name not in _REPEATING or computes_on_quantised(owner):
             return None
         value = owner.operands[0]
@@ -106,8 +106,8 @@ def _converted(e: Emitter, op: Operation, operand: SSAValue) -> SSAValue | None:
     source, target = operand_kind(op), result_kind(op)
     held = dense_constant(operand)
     element = f32 if target.type == f32 else f64 if target.type == f64 else None
-    is_one = held is not None and held.is_splat() and 0 not in shape(operand)
-    if held is None or not is_one or source.name not in ("signed", "float"):
+    is_number = source.name in ("signed", "float") and 0 not in shape(operand)
+    if held is None or not is_number or not is_splat(held):
         return None
     number = number_of(held)
     if isinstance(number, int):
