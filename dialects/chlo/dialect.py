@@ -173,7 +173,7 @@ ROWS: list[type[Operation]] = [
     *(
         define(
             f"chlo.broadcast_{name}",
-            "lhs rhs -> result | broadcast_dimensions?",
+            "lhs rhs -> result | broadcast_dimensions:numbers?",
             " $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
             verify=verify_broadcasting,
         )
@@ -182,7 +182,7 @@ ROWS: list[type[Operation]] = [
     define("chlo.constant_like", "operand -> result | value", verify=_verify_constant_like),
     define(
         "chlo.broadcast_compare",
-        "lhs rhs -> result | broadcast_dimensions? comparison_direction compare_type?",
+        "lhs rhs -> result | broadcast_dimensions:numbers? comparison_direction compare_type?",
         " $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
         verify=verify_broadcasting,
     ),
@@ -194,7 +194,7 @@ ROWS: list[type[Operation]] = [
     ),
     define(
         "chlo.top_k",
-        "operand -> values indices | k is_stable?",
+        "operand -> values indices | k:i64attr is_stable?",
         (
             Custom(_parse_top_k, _print_top_k, ("k", "is_stable")),
             " attr-dict : ",

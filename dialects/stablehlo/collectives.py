@@ -40,14 +40,14 @@ ROWS = [
     ),
     define(
         "stablehlo.reduce_scatter",
-        f"operand -> result | {_GROUPS} scatter_dimension | computation",
+        f"operand -> result | {_GROUPS} scatter_dimension:i64attr | computation",
         pure=False,
         verify=collective_checks.verify_reduce_scatter,
     ),
     define(
         "stablehlo.all_to_all",
-        "operands_* -> results_* | replica_groups channel_handle? split_dimension "
-        "concat_dimension split_count",
+        "operands_* -> results_* | replica_groups channel_handle? split_dimension:i64attr "
+        "concat_dimension:i64attr split_count:i64attr",
         pure=False,
         verify=collective_checks.verify_all_to_all,
     ),

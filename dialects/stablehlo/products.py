@@ -183,8 +183,9 @@ _DYNAMIC_CONVOLUTION = Custom(
 )
 
 _CONVOLUTION_ATTRIBUTES = (
-    "dimension_numbers window_strides? padding? lhs_dilation? rhs_dilation? window_reversal? "
-    "feature_group_count batch_group_count precision_config?"
+    "dimension_numbers window_strides:numbers? padding? lhs_dilation:numbers? "
+    "rhs_dilation:numbers? window_reversal? feature_group_count:i64attr "
+    "batch_group_count:i64attr precision_config?"
 )
 
 
@@ -216,7 +217,7 @@ def verify_dot_general(operation: Operation) -> None:
 
 FftOp = define(
     "stablehlo.fft",
-    "operand -> result | fft_type:transform fft_length",
+    "operand -> result | fft_type:transform fft_length:numbers",
     (
         " $operand, type = ",
         Word("fft_type", FftTypeAttr),
@@ -307,18 +308,18 @@ ROWS = [
     ),
     define(
         "stablehlo.batch_norm_training",
-        "operand scale offset -> output batch_mean batch_var | epsilon feature_index",
+        "operand scale offset -> output batch_mean batch_var | epsilon feature_index:i64attr",
         verify=product_checks.verify_batch_norm,
     ),
     define(
         "stablehlo.batch_norm_inference",
-        "operand scale offset mean variance -> result | epsilon feature_index",
+        "operand scale offset mean variance -> result | epsilon feature_index:i64attr",
         verify=product_checks.verify_batch_norm,
     ),
     define(
         "stablehlo.batch_norm_grad",
         "operand scale mean variance grad_output -> grad_operand grad_scale grad_offset | "
-        "epsilon feature_index",
+        "epsilon feature_index:i64attr",
         verify=product_checks.verify_batch_norm,
     ),
 ]

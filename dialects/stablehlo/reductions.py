@@ -213,19 +213,19 @@ def verify_select_and_scatter(operation: Operation) -> None:
 ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.reduce",
-        "inputs* init_values* -> results_* | dimensions | body",
+        "inputs* init_values* -> results_* | dimensions:numbers | body",
         verify=checks.verify_reduce,
         base=ReduceSyntax,
     ),
     define(
         "stablehlo.reduce_window",
-        "inputs* init_values* -> results_* | window_dimensions window_strides? "
-        "base_dilations? window_dilations? padding? | body",
+        "inputs* init_values* -> results_* | window_dimensions:numbers window_strides:numbers? "
+        "base_dilations:numbers? window_dilations:numbers? padding? | body",
         verify=verify_reduce_window,
     ),
     define(
         "stablehlo.select_and_scatter",
-        "operand source init_value -> result | window_dimensions? window_strides? "
+        "operand source init_value -> result | window_dimensions:numbers? window_strides:numbers? "
         "padding? | select scatter",
         verify=verify_select_and_scatter,
     ),
@@ -237,12 +237,12 @@ ROWS: list[type[IRDLOperation]] = [
     ),
     define(
         "stablehlo.sort",
-        "inputs* -> results_* | dimension? is_stable? | comparator",
+        "inputs* -> results_* | dimension:i64attr? is_stable? | comparator",
         verify=verify_sort,
     ),
     define(
         "stablehlo.map",
-        "inputs* -> result | dimensions | computation",
+        "inputs* -> result | dimensions:numbers | computation",
         verify=product_checks.verify_map,
     ),
 ]

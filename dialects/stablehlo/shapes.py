@@ -55,43 +55,44 @@ ROWS = [
     ),
     define(
         "stablehlo.broadcast_in_dim",
-        "operand -> result | broadcast_dimensions",
+        "operand -> result | broadcast_dimensions:numbers",
         _BROADCAST,
         verify=checks.verify_broadcast_in_dim,
     ),
     define(
         "stablehlo.broadcast",
-        "operand -> result | broadcast_sizes",
+        "operand -> result | broadcast_sizes:numbers",
         " $operand, sizes = numbers($broadcast_sizes) attr-dict : signature($operand, $result)",
         verify=shape_verifier(checks.infer_broadcast),
     ),
     define(
         "stablehlo.transpose",
-        "operand -> result | permutation",
+        "operand -> result | permutation:numbers",
         " $operand, dims = numbers($permutation) attr-dict : signature($operand, $result)",
         verify=shape_verifier(checks.infer_transpose),
     ),
     define(
         "stablehlo.reverse",
-        "operand -> result | dimensions",
+        "operand -> result | dimensions:numbers",
         " $operand, dims = numbers($dimensions) attr-dict : types($operand, $result)",
         verify=shape_verifier(checks.infer_reverse),
     ),
     define(
         "stablehlo.concatenate",
-        "inputs* -> result | dimension",
+        "inputs* -> result | dimension:i64attr",
         " leading($inputs) dim = int($dimension) attr-dict : signature($inputs, $result)",
         verify=shape_verifier(checks.infer_concatenate),
     ),
     define(
         "stablehlo.slice",
-        f"operand -> result | {' '.join(_SLICE)}",
+        "operand -> result | start_indices:numbers limit_indices:numbers strides:numbers",
         (" $operand ", _RANGES, " attr-dict : signature($operand, $result)"),
         verify=shape_verifier(checks.infer_slice),
     ),
     define(
         "stablehlo.pad",
-        "operand padding_value -> result | edge_padding_low edge_padding_high interior_padding",
+        "operand padding_value -> result | edge_padding_low:numbers edge_padding_high:numbers "
+        "interior_padding:numbers",
         (
             " $operand, $padding_value, low = numbers($edge_padding_low), "
             "high = numbers($edge_padding_high), interior = numbers($interior_padding) attr-dict : "
@@ -101,13 +102,13 @@ ROWS = [
     ),
     define(
         "stablehlo.iota",
-        "-> output | iota_dimension",
+        "-> output | iota_dimension:i64attr",
         " dim = int($iota_dimension) attr-dict : type($output)",
         verify=checks.verify_iota,
     ),
     define(
         "stablehlo.dynamic_slice",
-        "operand start_indices* -> result | slice_sizes",
+        "operand start_indices* -> result | slice_sizes:numbers",
         (
             " $operand, leading($start_indices) sizes = numbers($slice_sizes) attr-dict : "
             "signature($operand, $start_indices, $result)"
@@ -131,8 +132,8 @@ ROWS = [
     ),
     define(
         "stablehlo.dynamic_broadcast_in_dim",
-        "operand output_dimensions -> result | broadcast_dimensions "
-        "known_expanding_dimensions? known_nonexpanding_dimensions?",
+        "operand output_dimensions -> result | broadcast_dimensions:numbers "
+        "known_expanding_dimensions:numbers? known_nonexpanding_dimensions:numbers?",
         (
             " $operand, $output_dimensions, dims = numbers($broadcast_dimensions) attr-dict : "
             "signature($operand, $output_dimensions, $result)"
@@ -141,7 +142,7 @@ ROWS = [
     ),
     define(
         "stablehlo.dynamic_iota",
-        "output_shape -> result | iota_dimension",
+        "output_shape -> result | iota_dimension:i64attr",
         (
             " $output_shape, dim = int($iota_dimension) attr-dict : "
             "signature($output_shape, $result)"
@@ -169,19 +170,20 @@ ROWS = [
     ),
     define(
         "stablehlo.get_dimension_size",
-        "operand -> result | dimension",
+        "operand -> result | dimension:i64attr",
         " $operand, dim = int($dimension) attr-dict : signature($operand, $result)",
         verify=index_checks.verify_get_dimension_size,
     ),
     define(
         "stablehlo.set_dimension_size",
-        "operand size -> result | dimension",
+        "operand size -> result | dimension:i64attr",
         (" $operand, $size, dim = int($dimension) attr-dict : signature($operand, $size, $result)"),
         verify=index_checks.verify_set_dimension_size,
     ),
     define(
         "stablehlo.gather",
-        "operand start_indices -> result | dimension_numbers slice_sizes indices_are_sorted?",
+        "operand start_indices -> result"
+        " | dimension_numbers slice_sizes:numbers indices_are_sorted?",
         verify=index_checks.verify_gather,
     ),
     define(
@@ -191,7 +193,7 @@ ROWS = [
     ),
     define(
         "stablehlo.torch_index_select",
-        "operand index -> result | dim batch_dims",
+        "operand index -> result | dim:i64attr batch_dims:i64attr",
         verify=shape_verifier(index_checks.infer_index_select),
     ),
 ]

@@ -56,36 +56,7 @@ _KINDS: Mapping[str, Kind] = {
     "transform": FftTypeAttr,
     "transposition": TransposeAttr,
 }
-"""Kinds of attributes in rows, besides those of all dialects."""
-
-_KIND_OF = {
-    **dict.fromkeys(
-        (
-            "batch_dims batch_group_count concat_dimension dim dimension "
-            "feature_group_count feature_index iota_dimension k scatter_dimension split_count "
-            "split_dimension"
-        ).split(),
-        "i64attr",
-    ),
-    **dict.fromkeys(
-        (
-            "base_dilations broadcast_dimensions broadcast_sizes dimensions edge_padding_high "
-            "edge_padding_low fft_length interior_padding known_expanding_dimensions "
-            "known_nonexpanding_dimensions lhs_dilation limit_indices permutation rhs_dilation "
-            "slice_sizes start_indices strides window_dilations window_dimensions window_strides"
-        ).split(),
-        "numbers",
-    ),
-}
-"""The kinds of attributes that have one kind in all rows. Earlier versions have dense numbers."""
-
-
-_WORD = re.compile(r"(?<!:)\b\w+\b(?!:)")
-
-
-def _with_kind(name: re.Match[str]) -> str:
-    kind = _KIND_OF.get(name[0])
-    return name[0] if kind is None else f"{name[0]}:{kind}"
+"""Kinds of attributes in rows, besides those of all dialects. Old versions have dense numbers."""
 
 
 def define(
@@ -109,8 +80,6 @@ def define(
     if pure and effects is None:
         traits = (RecursiveMemoryEffect() if values.count("|") > 1 else Pure(),)
     row = Rows(dialect, _KINDS, default="any")
-    tensors, *attributes = values.split("|", 1)
-    values = "|".join((tensors, *(_WORD.sub(_with_kind, each) for each in attributes)))
     verify = with_element_kinds(name, verify)
     return row(own_name, values, syntax, traits=traits, verify=verify, same_sizes=True, base=base)
 
