@@ -27,6 +27,7 @@ from ..ir.garbage_collection import without_garbage_collection
 from ..ir.symbols import fresh_name, names_in
 from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
+from ..passes.sharding.annotations.access import SDY_SHARDING
 from ..passes.sharding.shard_annotate import located_name
 from ..programs.backends import NATIVE, backend_name
 from ..runtime.abi.arguments import InputError, check_kind
@@ -38,7 +39,6 @@ from ..tools.run.program_cache import CachedProgram, cached_program
 
 Array = npt.NDArray[Any]
 
-SDY_SHARDING = "sdy.sharding"
 MAIN = "main"
 
 MIN_CACHED_COMPILE_SECONDS = 1.0

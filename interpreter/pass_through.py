@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from ..dialects.identities import SAME_ELEMENTS
 from ..dialects.sdy.collectives import SdyCollective
 from ..runtime.abi.arrays import Value
 from .frames import Exit, Frame
@@ -22,15 +23,10 @@ terminates("flow.return", "sdy.return")
 
 @impl(
     "bufferization.materialize_in_destination",
-    *("flow.dispatch.tie_shape", "flow.dispatch.workload.ordinal"),
-    *(f"flow.tensor.{name}" for name in ("barrier", "clone", "encode", "transfer")),
+    *("flow.dispatch.tie_shape", "flow.dispatch.workload.ordinal", "flow.tensor.clone"),
     "hal.tensor.barrier",
-    *("iree_encoding.set_encoding", "iree_encoding.unset_encoding"),
-    *(f"iree_tensor_ext.compute_barrier.{name}" for name in ("end", "start")),
     "iree_tensor_ext.dispatch.workload.ordinal",
-    "shard.shard",
-    *("sdy.data_flow_edge", "sdy.func_data_flow_edge", "sdy.propagation_barrier"),
-    *("sdy.reshard", "sdy.sharding_constraint"),
+    *SAME_ELEMENTS,
     *(collective.name for collective in SdyCollective.__subclasses__()),
     "stream.async.barrier",
     "tosa.identity",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.identities import SAME_ELEMENTS
 from ...dialects.tensor.dialect import UPDATES
 from ...ir.attribute_access import integers, operand_groups
 from ...ir.index_lists import mixed_list
@@ -15,7 +16,7 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Register, RegisterValues
 from ..kernels.expressions import RESHAPES
 from ..kernels.loop_nests import write_slice, write_slice_update
-from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS, dimensions_of_part
+from ..kernels.static_values import CONSTANTS, dimensions_of_part
 from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import run_kernel
 from .values import HostTensor, NotLowered, Shape, dynamic_words, element_dtype

@@ -102,21 +102,6 @@ CONSTANTS = {
 }
 """Constant operations, and the attribute that has the value."""
 
-SAME_ELEMENTS = (
-    "flow.tensor.barrier",
-    "flow.tensor.encode",
-    "flow.tensor.transfer",
-    "iree_encoding.set_encoding",
-    "iree_encoding.unset_encoding",
-    "iree_tensor_ext.compute_barrier.end",
-    "iree_tensor_ext.compute_barrier.start",
-    "sdy.propagation_barrier",
-    "sdy.reshard",
-    "sdy.sharding_constraint",
-    "shard.shard",
-)
-"""Operations that change the location or layout of a tensor, and none of its elements."""
-
 
 def splat_value(attribute: Attribute) -> Attribute | None:
     """Return the value of a splat constant as a scalar attribute, `None` for other attributes."""

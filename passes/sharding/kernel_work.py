@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...dialects.identities import ANNOTATIONS
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...dialects.tosa.operation_kinds import ELEMENTWISE, LEADING_OPERANDS
 from ...ir.locations import made_by
@@ -49,11 +50,6 @@ _NOT_COUNTED = frozenset(
 
 _UNCONVERTED = ("chlo", "stablehlo")
 """Dialects whose operations have no cost until they are converted."""
-
-ANNOTATIONS = frozenset(
-    "sdy.propagation_barrier sdy.reshard sdy.sharding_constraint shard.shard".split()
-)
-"""Operations whose result is their operand, with an annotation."""
 
 
 def is_weightless(operation: Operation) -> bool:

@@ -28,6 +28,7 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.identities import ANNOTATIONS
 from ...dialects.linalg.structured_view import structured_view
 from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import constant_integer, number_list
@@ -45,7 +46,6 @@ from ..stream.kernels.exports import entry_points
 from .annotations.access import grid_name
 from .collective_traffic import collective_axes, sent_bytes
 from .kernel_work import (
-    ANNOTATIONS,
     is_fused,
     is_kernel,
     memory_values,
