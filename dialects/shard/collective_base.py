@@ -102,9 +102,9 @@ class _Signature:
         printer.print_function_type(operation.operand_types, operation.result_types)
 
 
-def clauses_of(operation: Collective) -> tuple[Clause, ...]:
-    """Return the clauses of a collective without `grid_axes`, the first one."""
-    (found,) = (piece for piece in operation.SYNTAX if isinstance(piece, Clauses))
+def own_clauses(syntax: Syntax) -> tuple[Clause, ...]:
+    """Return the clauses of a collective's format without `grid_axes`, the first one."""
+    (found,) = (piece for piece in syntax if isinstance(piece, Clauses))
     return found.rows[1:]
 
 
@@ -135,7 +135,7 @@ class Collective(OnGrid, ABC):
         The result has the type of the input if `result_type` is `None`. Raises TypeError if a
         clause is unknown or a required one is missing.
         """
-        properties, dynamic = clause_values(clauses_of(self), values)
+        properties, dynamic = clause_values(own_clauses(self.SYNTAX), values)
         super().__init__(
             operands=[input, *dynamic],
             properties={

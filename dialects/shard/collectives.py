@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, SymbolRefAttr, UnitAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AttrConstraint,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -36,6 +36,7 @@ from ...sharding.collective_rows import (
     SEND,
     SHIFT,
     UPDATE_HALO,
+    CollectiveRow,
 )
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
@@ -47,110 +48,109 @@ from .attributes import (
     indices_attribute,
 )
 from .checks import check_halo_update, check_index_count, check_ranked_above_zero, ranked_shape
-from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
+from .collective_base import (
+    TENSOR,
+    TENSOR_OR_MEMREF,
+    Collective,
+    DimensionAttr,
+    collective_syntax,
+    own_clauses,
+)
 from .grids import OnGrid
 from .syntax import Clause, Clauses, Form, grid_reference
 
-
-class _OfTensors(Collective, ABC):
-    """Base of the collectives on tensors."""
-
-    input = operand_def(TENSOR)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), CANONICALIZATION)
+_KINDS: Mapping[Form, type[Attribute] | AttrConstraint] = {
+    Form.INDEX: DimensionAttr.constr(IndexType()),
+    Form.INDEX_LIST: IndicesAttr,
+    Form.KIND: ReductionKindAttr,
+}
 
 
-class _OfBuffers(Collective, ABC):
-    """Base of the collectives on tensors or memrefs."""
+def _collective(
+    row: CollectiveRow,
+    doc: str,
+    *clauses: Clause,
+    values: AttrConstraint = TENSOR,
+    device: str = "",
+    takes_scalars: bool = False,
+) -> type[Collective]:
+    """Return the class of a collective, with a property for each clause of its syntax.
 
-    input = operand_def(TENSOR_OR_MEMREF)
-    result = result_def(TENSOR_OR_MEMREF)
+    `doc` is its docstring, and `values` the type of its input and result.
+    """
+    syntax = collective_syntax(row, *clauses)
+    members: dict[str, object] = {
+        "__doc__": doc,
+        "name": row.operation,
+        "traits": traits_def(*(() if row.is_message else (Pure(),)), CANONICALIZATION),
+        "input": operand_def(values),
+    }
+    for clause in own_clauses(syntax):
+        if clause.dynamic:
+            members[clause.dynamic] = var_operand_def(IndexType())
+        define = prop_def if clause.set_when_absent else opt_prop_def
+        members[clause.name] = define(_KINDS[clause.form])
+    members["result"] = result_def(values)
+    words = row.name.split("_")
+    made = type("".join(map(str.capitalize, words)) + "Op", (Collective,), members)
+    collective = irdl_op_definition(cast("type[Collective]", made))
+    collective.SYNTAX, collective.TAKES_SCALARS = syntax, takes_scalars
+    collective.DEVICE = "root" if row.is_rooted else device
+    return collective
 
-    traits = traits_def(Pure(), CANONICALIZATION)
 
-
-@irdl_op_definition
-class AllGatherOp(_OfTensors):
+AllGatherOp = _collective(
+    ALL_GATHER,
     """Concatenate the tensors of a group along `gather_axis` on every device.
 
     `shard.all_gather %t on @g grid_axes = [1] gather_axis = 1 : tensor<2x2xi8> -> tensor<2x4xi8>`
-    """
+    """,
+)
 
-    name = ALL_GATHER.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_GATHER)
-
-    gather_axis = prop_def(DimensionAttr)
-
-
-@irdl_op_definition
-class AllReduceOp(_OfBuffers):
+AllReduceOp = _collective(
+    ALL_REDUCE,
     """Reduce the tensors of a group elementwise; every device gets the result.
 
     `shard.all_reduce %t on @g grid_axes = [1] reduction = max : tensor<4xf32> -> tensor<4xf64>`
 
     The input is first converted to the element type of the result.
-    """
+    """,
+    values=TENSOR_OR_MEMREF,
+    takes_scalars=True,
+)
 
-    name = ALL_REDUCE.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_REDUCE)
-    TAKES_SCALARS: ClassVar[bool] = True
-
-    reduction = prop_def(ReductionKindAttr)
-
-
-@irdl_op_definition
-class AllSliceOp(_OfTensors):
+AllSliceOp = _collective(
+    ALL_SLICE,
     """Keep the piece of this device along `slice_axis`; inverts `all_gather` without communication.
 
     `shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<2x4xi8> -> tensor<2x2xi8>`
-    """
+    """,
+)
 
-    name = ALL_SLICE.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_SLICE)
-
-    slice_axis = prop_def(DimensionAttr)
-
-
-@irdl_op_definition
-class AllToAllOp(_OfTensors):
+AllToAllOp = _collective(
+    ALL_TO_ALL,
     """Split along `split_axis`, exchange the pieces, concatenate them along `concat_axis`.
 
     `shard.all_to_all %t on @g grid_axes = [0] split_axis = 0 concat_axis = 1 : tensor<4x2xi8> ->
     tensor<2x4xi8>`
-    """
+    """,
+)
 
-    name = ALL_TO_ALL.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_TO_ALL)
-
-    split_axis = prop_def(DimensionAttr)
-    concat_axis = prop_def(DimensionAttr)
-
-
-@irdl_op_definition
-class ReduceScatterOp(_OfBuffers):
+ReduceScatterOp = _collective(
+    REDUCE_SCATTER,
     """Reduce the tensors of a group elementwise; each device keeps its piece along `scatter_axis`.
 
     `shard.reduce_scatter %t on @g grid_axes = [1] reduction = max scatter_axis = 0 :
     tensor<4x4xf32> -> tensor<2x4xf64>`
 
     The input is first converted to the element type of the result.
-    """
-
-    name = REDUCE_SCATTER.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCE_SCATTER)
-
-    reduction = prop_def(ReductionKindAttr)
-    scatter_axis = prop_def(DimensionAttr)
+    """,
+    values=TENSOR_OR_MEMREF,
+)
 
 
 @irdl_op_definition
-class ShiftOp(_OfTensors):
+class ShiftOp(Collective):
     """Give every device the tensor of the device `offset` places before it along `shift_axis`.
 
     `shard.shift %t on @g grid_axes = [1] shift_axis = 1 offset = 2 rotate : tensor<2xi8> ->
@@ -168,9 +168,13 @@ class ShiftOp(_OfTensors):
         Clause("rotate", Form.FLAG, optional=True),
     )
 
+    input = operand_def(TENSOR)
     shift_axis = prop_def(DimensionAttr)
     offset = prop_def(IntegerAttr[I64])
     rotate = opt_prop_def(UnitAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         super().verify_in_groups(grid, group)
@@ -259,122 +263,63 @@ class UpdateHaloOp(OnGrid):
 
 # Collectives with a root, and messages ------------------------------------------------------------
 
-
-class RootedCollective(Collective, ABC):
-    """Base of the collectives in which one device of each group, the root, has another role."""
-
-    DEVICE: ClassVar[str] = "root"
-
-    input = operand_def(TENSOR)
-    root_dynamic = var_operand_def(IndexType)
-    root = prop_def(IndicesAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), CANONICALIZATION)
-
-
-@irdl_op_definition
-class BroadcastOp(RootedCollective):
+BroadcastOp = _collective(
+    BROADCAST,
     """Copy the root's tensor to every device of a group.
 
     `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
-    """
+    """,
+    takes_scalars=True,
+)
 
-    name = BROADCAST.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(BROADCAST)
-    TAKES_SCALARS: ClassVar[bool] = True
-
-
-@irdl_op_definition
-class GatherOp(RootedCollective):
+GatherOp = _collective(
+    GATHER,
     """Concatenate the tensors of a group along `gather_axis` on the root; undefined elsewhere.
 
     `shard.gather %t on @g grid_axes = [1] gather_axis = 1 root = [1] : (tensor<2x2xi8>) ->
     tensor<2x4xi8>`
-    """
+    """,
+)
 
-    name = GATHER.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(GATHER)
-
-    gather_axis = prop_def(DimensionAttr)
-
-
-@irdl_op_definition
-class ReduceOp(RootedCollective):
+ReduceOp = _collective(
+    REDUCE,
     """Reduce the tensors of a group elementwise on the root; undefined elsewhere.
 
     `shard.reduce %t on @g grid_axes = [1] reduction = max root = [1] : (tensor<4xf32>) ->
     tensor<4xf64>`
-    """
+    """,
+    takes_scalars=True,
+)
 
-    name = REDUCE.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCE)
-    TAKES_SCALARS: ClassVar[bool] = True
-
-    reduction = prop_def(ReductionKindAttr)
-
-
-@irdl_op_definition
-class ScatterOp(RootedCollective):
+ScatterOp = _collective(
+    SCATTER,
     """Split the root's tensor along `scatter_axis` and give each device of a group its piece.
 
     `shard.scatter %t on @g grid_axes = [0] scatter_axis = 0 root = [1] : (tensor<2x2xi8>) ->
     tensor<1x2xi8>`
-    """
+    """,
+)
 
-    name = SCATTER.operation
-
-    SYNTAX: ClassVar[Syntax] = collective_syntax(SCATTER)
-
-    scatter_axis = prop_def(DimensionAttr)
-
-
-@irdl_op_definition
-class SendOp(Collective):
+SendOp = _collective(
+    SEND,
     """Send a tensor to one device of the group.
 
     `shard.send %t on @g grid_axes = [0] destination = [1] : (tensor<2xi8>) -> tensor<2xi8>`
 
     The op is not pure: it has an effect even if its result is unused.
-    """
+    """,
+    Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic"),
+    device="destination",
+)
 
-    name = SEND.operation
-
-    DEVICE: ClassVar[str] = "destination"
-    SYNTAX: ClassVar[Syntax] = collective_syntax(
-        SEND, Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
-    )
-
-    input = operand_def(TENSOR)
-    destination_dynamic = var_operand_def(IndexType)
-    destination = prop_def(IndicesAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(CANONICALIZATION)
-
-
-@irdl_op_definition
-class RecvOp(Collective):
+RecvOp = _collective(
+    RECV,
     """Receive a tensor from one device of the group, or from any if no source is given.
 
     `shard.recv %t on @g grid_axes = [0] source = [1] : (tensor<2xi8>) -> tensor<2xi8>`
 
     The op is not pure.
-    """
-
-    name = RECV.operation
-
-    DEVICE: ClassVar[str] = "source"
-    SYNTAX: ClassVar[Syntax] = collective_syntax(
-        RECV, Clause("source", Form.INDEX_LIST, True, "source_dynamic", set_when_absent=False)
-    )
-
-    input = operand_def(TENSOR)
-    source_dynamic = var_operand_def(IndexType)
-    source = opt_prop_def(IndicesAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(CANONICALIZATION)
+    """,
+    Clause("source", Form.INDEX_LIST, True, "source_dynamic", set_when_absent=False),
+    device="source",
+)
