@@ -9,26 +9,24 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import cast
 
 from xdsl.ir import Data, OpaqueSyntaxAttribute, Operation
-from xdsl.irdl import (
-    irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import PURE, Rows
-from .attributes import AxisRef, ShardingAttr, axes_text, axes_validation_error, parse_axes
+from ...ir.syntax.rows import PURE, RowOperation, Rows
+from .attributes import (
+    AxisRef,
+    ShardingAttr,
+    TensorSharding,
+    axes_text,
+    axes_validation_error,
+    parse_axes,
+)
 from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 Axes = tuple[AxisRef, ...]
@@ -114,7 +112,16 @@ class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[AllToAllParameter
         return tuple(each.axes for each in self.data)
 
 
-row = Rows("sdy", {"sharding": ShardingAttr}, default="any")
+row = Rows(
+    "sdy",
+    {
+        "axis_list": AxisListAttr,
+        "axis_lists": AxisListsAttr,
+        "moves": AllToAllParametersAttr,
+        "sharding": ShardingAttr,
+    },
+    default="any",
+)
 
 _ListAttr = AxisListAttr | AxisListsAttr | AllToAllParametersAttr
 
@@ -126,24 +133,23 @@ class SdyCollective(SyntaxOperation, ABC):
     listed axes on the mesh.
     """
 
-    tensor = operand_def()
-    result = result_def()
-    out_sharding = prop_def(ShardingAttr)
-
-    traits = traits_def(Pure())
+    @property
+    def out_sharding(self) -> TensorSharding:
+        """The sharding of the result."""
+        return cast(ShardingAttr, self.properties["out_sharding"]).data
 
     def verify_(self) -> None:
         super().verify_()
         verify_same_type(self)
-        verify_sharding(self, self.out_sharding.data, self.result.type)
+        verify_sharding(self, self.out_sharding, self.results[0].type)
         listed = next((p for p in self.properties.values() if isinstance(p, _ListAttr)), None)
-        mesh = mesh_of(self, self.out_sharding.data)
+        mesh = mesh_of(self, self.out_sharding)
         if listed is None or mesh is None:
             return
         error = axes_validation_error(tuple(listed.lists), mesh)
         if error is not None:
             raise VerifyException(error)
-        rank = len(shape_or_empty(self.result.type))
+        rank = len(shape_or_empty(self.results[0].type))
         if isinstance(listed, AxisListsAttr) and len(listed.data) != rank:
             raise VerifyException(
                 f"lists axes for {len(listed.data)} dimensions of a tensor of rank {rank}"
@@ -156,9 +162,6 @@ class SdyCollective(SyntaxOperation, ABC):
                     )
 
 
-_SYNTAX = " $tensor out_sharding=bare($out_sharding) attr-dict : type($tensor, $result)"
-
-
 def verify_same_type(operation: Operation) -> None:
     """Check that operand and result have one type. Raises VerifyException."""
     source, result = operation.operands[0].type, operation.results[0].type
@@ -168,83 +171,59 @@ def verify_same_type(operation: Operation) -> None:
         )
 
 
-@irdl_op_definition
-class AllGatherOp(SdyCollective):
-    """Gather along axes: remove them from the minor end of each dimension's axes."""
-
-    name = "sdy.all_gather"
-    gathering_axes = prop_def(AxisListsAttr)
-
-    SYNTAX: ClassVar[Syntax] = " bare($gathering_axes)" + _SYNTAX
-
-
-@irdl_op_definition
-class AllSliceOp(SdyCollective):
-    """Slice along axes: add them to the axes of each dimension."""
-
-    name = "sdy.all_slice"
-    slicing_axes = prop_def(AxisListsAttr)
-
-    SYNTAX: ClassVar[Syntax] = " bare($slicing_axes)" + _SYNTAX
+def _collective(name: str, listed: str, doc: str) -> type[RowOperation]:
+    """Return the class of a collective; `listed` is the property that lists axes, or empty."""
+    prefix = f" bare(${listed.partition(':')[0]})" if listed else ""
+    return row(
+        name,
+        f"tensor -> result | {listed} out_sharding:sharding",
+        f"{prefix} $tensor out_sharding=bare($out_sharding) attr-dict : type($tensor, $result)",
+        traits=PURE,
+        base=SdyCollective,
+        doc=doc,
+    )
 
 
-@irdl_op_definition
-class AllToAllOp(SdyCollective):
-    """Move axes from one dimension to another."""
-
-    name = "sdy.all_to_all"
-    params = prop_def(AllToAllParametersAttr)
-
-    SYNTAX: ClassVar[Syntax] = " bare($params)" + _SYNTAX
-
-
-@irdl_op_definition
-class CollectivePermuteOp(SdyCollective):
-    """Permute shards between devices, so that axes exchange their places."""
-
-    name = "sdy.collective_permute"
-
-    SYNTAX: ClassVar[Syntax] = _SYNTAX
-
-
-@irdl_op_definition
-class AllReduceOp(SdyCollective):
-    """Sum along axes for which the reduction of the operand is pending."""
-
-    name = "sdy.all_reduce"
-    reduction_axes = prop_def(AxisListAttr)
-
-    SYNTAX: ClassVar[Syntax] = " bare($reduction_axes)" + _SYNTAX
-
-
-@irdl_op_definition
-class ReduceScatterOp(SdyCollective):
-    """Sum along axes for which the reduction is pending; the axes then split the result."""
-
-    name = "sdy.reduce_scatter"
-    reduce_scatter_axes = prop_def(AxisListsAttr)
-
-    SYNTAX: ClassVar[Syntax] = " bare($reduce_scatter_axes)" + _SYNTAX
-
-
-@irdl_op_definition
-class ReplicatedToUnreducedOp(SdyCollective):
-    """Leave the reduction over axes pending, along which the operand is replicated."""
-
-    name = "sdy.replicated_to_unreduced"
-    axes = prop_def(AxisListAttr)
-
-    SYNTAX: ClassVar[Syntax] = " bare($axes)" + _SYNTAX
-
-
-@irdl_op_definition
-class ShardedToUnreducedOp(SdyCollective):
-    """Leave the reduction over axes pending, along which the operand is split."""
-
-    name = "sdy.sharded_to_unreduced"
-    axes = prop_def(AxisListsAttr)
-
-    SYNTAX: ClassVar[Syntax] = " bare($axes)" + _SYNTAX
+AllGatherOp = _collective(
+    "all_gather",
+    "gathering_axes:axis_lists",
+    "Gather along axes: remove them from the minor end of each dimension's axes.",
+)
+AllSliceOp = _collective(
+    "all_slice",
+    "slicing_axes:axis_lists",
+    "Slice along axes: add them to the axes of each dimension.",
+)
+AllToAllOp = _collective(
+    "all_to_all",
+    "params:moves",
+    "Move axes from one dimension to another.",
+)
+CollectivePermuteOp = _collective(
+    "collective_permute",
+    "",
+    "Permute shards between devices, so that axes exchange their places.",
+)
+AllReduceOp = _collective(
+    "all_reduce",
+    "reduction_axes:axis_list",
+    "Sum along axes for which the reduction of the operand is pending.",
+)
+ReduceScatterOp = _collective(
+    "reduce_scatter",
+    "reduce_scatter_axes:axis_lists",
+    "Sum along axes for which the reduction is pending; the axes then split the result.",
+)
+ReplicatedToUnreducedOp = _collective(
+    "replicated_to_unreduced",
+    "axes:axis_list",
+    "Leave the reduction over axes pending, along which the operand is replicated.",
+)
+ShardedToUnreducedOp = _collective(
+    "sharded_to_unreduced",
+    "axes:axis_lists",
+    "Leave the reduction over axes pending, along which the operand is split.",
+)
 
 
 def _verify_edge(edge: Operation) -> None:

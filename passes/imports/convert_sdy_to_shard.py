@@ -123,7 +123,7 @@ class _Conversion:
             if handler is not None:
                 handler(operation)
             elif isinstance(operation, SdyCollective):
-                self._constrain(operation, operation.out_sharding.data)
+                self._constrain(operation, operation.out_sharding)
             elif SDY_SHARDING in operation.attributes:
                 self._annotate_results(operation)
 

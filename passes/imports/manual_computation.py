@@ -37,6 +37,7 @@ from ...dialects.sdy.attributes import (
 )
 from ...dialects.sdy.dialect import ManualComputationOp
 from ...dialects.shard.annotations import ShardOp
+from ...dialects.shard.collective_base import Collective
 from ...dialects.shard.collectives import AllGatherOp, AllSliceOp
 from ...dialects.shard.process_arithmetic import ArithmeticBefore
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
@@ -235,7 +236,7 @@ class _Inlining:
 
     def _cross(
         self,
-        kind: type[AllSliceOp] | type[AllGatherOp],
+        kind: type[Collective],
         grid: Grid,
         value: SSAValue,
         dimension: int,
