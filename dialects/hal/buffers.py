@@ -4,42 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    ComplexType,
-    IndexType,
-    IntegerType,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import AnyFloat, ComplexType, IndexType, IntegerType, StringAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty
 from ...ir.syntax.directives import verify_type
-from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import PURE, OneOf
-from ..stream.affinity import AffinityOpInterface
 from ..stream.rows import PLACED
 from .objects import row
-from .types import BufferType, BufferViewType, FenceType
+from .types import BufferType, BufferViewType
 
 _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
 
@@ -154,56 +132,40 @@ class ImportType(PrintsProperty):
         verify_type(self.name, operation.get_attr_or_prop(self.name))
 
 
-@irdl_op_definition
-class TensorImportOp(SyntaxOperation):
-    """Import a buffer or buffer view that a caller passes as a tensor.
-
-    `target_encoding` is the type of the tensor in the buffer. With `wait_fence` the contents are
-    available when the fence is signalled; `consume` passes ownership to the program.
-    """
-
-    name = "hal.tensor.import"
-    source = operand_def(BUFFER_OR_VIEW)
-    target_encoding = prop_def(Attribute)
-    target_dims = var_operand_def(IndexType())
-    wait_fence = opt_operand_def(FenceType())
-    target_storage = opt_operand_def(BUFFER_OR_VIEW)
-    consume = opt_prop_def(UnitAttr)
-    name_ = opt_prop_def(StringAttr, prop_name="name")
-    affinity = opt_prop_def(Attribute)
-    target = result_def(TensorType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure(), AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
+TensorImportOp = row(
+    "tensor.import",
+    "source:buffer/view target_dims* wait_fence:fence? target_storage:buffer/view?"
+    " -> target:tensor | target_encoding:attr consume:unit? name:str? affinity:attr?",
+    (
         "( on($affinity))?( wait($wait_fence) =>)?( consume$consume)? $source( $name)?"
         " : type($source) -> ",
         ImportType("target_encoding", "target"),
         "dims($target_dims, $target) attr-dict",
-    )
+    ),
+    traits=(*PURE, *PLACED),
+    doc="""Import a buffer or buffer view that a caller passes as a tensor.
+
+    `target_encoding` is the type of the tensor in the buffer. With `wait_fence` the contents are
+    available when the fence is signalled; `consume` passes ownership to the program.
+    """,
+)
 
 
-@irdl_op_definition
-class TensorExportOp(SyntaxOperation):
-    """Export a tensor as a buffer or buffer view for the caller.
-
-    `source_encoding` is the type that the tensor has in the buffer.
-    """
-
-    name = "hal.tensor.export"
-    source = operand_def(TensorType)
-    source_encoding = prop_def(Attribute)
-    source_dims = var_operand_def(IndexType())
-    name_ = opt_prop_def(StringAttr, prop_name="name")
-    affinity = opt_prop_def(Attribute)
-    target = result_def(BUFFER_OR_VIEW)
-    traits = traits_def(Pure(), AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
+TensorExportOp = row(
+    "tensor.export",
+    "source:tensor source_dims* -> target:buffer/view"
+    " | source_encoding:attr name:str? affinity:attr?",
+    (
         "( on($affinity))? $source( $name)? : ",
         ImportType("source_encoding", "source"),
         "dims($source_dims, $source) -> type($target) attr-dict",
-    )
+    ),
+    traits=(*PURE, *PLACED),
+    doc="""Export a tensor as a buffer or buffer view for the caller.
+
+    `source_encoding` is the type that the tensor has in the buffer.
+    """,
+)
 
 
 TensorBarrierOp = row(

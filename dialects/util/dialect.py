@@ -241,21 +241,14 @@ def verify_global_type(global_type: Attribute, value_type: Attribute, what: str)
         )
 
 
-@irdl_op_definition
-class GlobalAddressOp(SyntaxOperation):
-    """Return the address of a global."""
-
-    name = "util.global.address"
-    global_ = prop_def(SymbolRefAttr, prop_name="global")
-    is_immutable = opt_prop_def(UnitAttr)
-    result = result_def(PointerType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
-
-    def verify_(self) -> None:
-        super().verify_()
-        global_at(self)
+GlobalAddressOp = row(
+    "global.address",
+    "-> result:pointer | global:symbol is_immutable:unit?",
+    "( immutable$is_immutable)? @$global attr-dict : type($result)",
+    traits=PURE,
+    verify=global_at,
+    doc="Return the address of a global.",
+)
 
 
 @irdl_op_definition
@@ -448,28 +441,18 @@ class AssumeIntOp(SyntaxOperation):
                 )
 
 
-@irdl_op_definition
-class SwitchOp(SyntaxOperation):
-    """Return the value at an index of a list, or the default value for other indices.
+SwitchOp = row(
+    "switch",
+    "index default_value:any values_:any* -> result:any",
+    " type($default_value, $values_) from [$values_] at $index else $default_value"
+    " attr-dict : type($result)",
+    traits=PURE,
+    verify=lambda op: verify_same_type(op, ("default_value", "result")),
+    doc="""Return the value at an index of a list, or the default value for other indices.
 
     Default value and result have the same type.
-    """
-
-    name = "util.switch"
-    index = operand_def(IndexType)
-    default_value = operand_def()
-    values_ = var_operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " type($default_value, $values_) from [$values_] at $index else $default_value"
-        " attr-dict : type($result)"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        verify_same_type(self, ("default_value", "result"))
+    """,
+)
 
 
 Util = dialect_of("util", sys.modules[__name__], functions, memory, types)

@@ -152,7 +152,7 @@ class Row:
     rows: Rows
     name: str
     values: str
-    verify: Callable[[Operation], None] | None
+    verify: Callable[[Operation], object] | None
     same_sizes: bool
 
     def define(self, traits: OpTraits) -> OpDef:
@@ -226,7 +226,7 @@ class Rows:
         syntax: Syntax,
         *,
         traits: Sequence[OpTrait] = (),
-        verify: Callable[[Operation], None] | None = None,
+        verify: Callable[[Operation], object] | None = None,
         same_sizes: bool = False,
         base: type[IRDLOperation] | None = None,
         doc: str = "",

@@ -235,7 +235,7 @@ class Specialization:
         listed = [constants[kind] for kind in self._kinds.of_process]
         chosen = SwitchOp.create(operands=[index, listed[-1], *listed], result_types=[INDEX])
         builder.insert(chosen)
-        builder.insert(GlobalStoreOp(chosen.result, name))
+        builder.insert(GlobalStoreOp(chosen.results[0], name))
         grid = SymbolRefAttr(name_of(self._kinds.grid))
         variable = GlobalOp(name, INDEX, attributes={PER_PROCESS_GRID: grid})
         defined: tuple[Operation, ...] = (variable, InitializerOp(block))

@@ -246,7 +246,7 @@ def _imported(
         result_types=[tensor],
         properties={"target_encoding": tensor, **properties},
     )
-    return builder.insert(operation).target
+    return builder.insert(operation).results[0]
 
 
 def _signal_when_ready(values: list[SSAValue], fence: SSAValue, hal: HalBuilder) -> list[SSAValue]:
@@ -268,7 +268,7 @@ def _exported(
         result_types=[BUFFER_VIEW],
         properties={"source_encoding": value.type, **properties},
     )
-    return builder.insert(operation).target
+    return builder.insert(operation).results[0]
 
 
 def _view_sizes(view: SSAValue, tensor: Tensor, builder: Builder) -> list[SSAValue]:
