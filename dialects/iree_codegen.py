@@ -13,12 +13,11 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
     ArrayAttr,
-    IndexType,
     NoneAttr,
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -37,29 +36,24 @@ from xdsl.utils.exceptions import VerifyException
 from ..ir.linear_forms import loops_of
 from ..ir.syntax.assembly_format import Syntax
 from ..ir.syntax.operations import SyntaxOperation
+from ..ir.syntax.rows import PURE, Rows
 
 
-@irdl_op_definition
-class QueryTileSizesOp(SyntaxOperation):
-    """Return the tile sizes of a microkernel for an encoded tensor, one for each dimension."""
+def _verify_query(query: Operation) -> None:
+    tensor_type = cast("TensorType[Attribute]", query.properties["tensor_type"])
+    count, rank = len(query.results), tensor_type.get_num_dims()
+    if count != rank:
+        raise VerifyException(f"has {count} results, but {tensor_type} has {rank} dimensions")
 
-    name = "iree_codegen.query_tile_sizes"
 
-    tensor_type = prop_def(TensorType)
-    sizes = var_result_def(IndexType)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = " attr-dict type($tensor_type) -> type($sizes)"
-
-    def verify_(self) -> None:
-        super().verify_()
-        tensor_type = self.tensor_type
-        if len(self.sizes) != tensor_type.get_num_dims():
-            raise VerifyException(
-                f"has {len(self.sizes)} results, but {tensor_type} has "
-                f"{tensor_type.get_num_dims()} dimensions"
-            )
+QueryTileSizesOp = Rows("iree_codegen", {})(
+    "query_tile_sizes",
+    "-> sizes* | tensor_type:tensor",
+    " attr-dict type($tensor_type) -> type($sizes)",
+    traits=PURE,
+    verify=_verify_query,
+    doc="Return the tile sizes of a microkernel for an encoded tensor, one for each dimension.",
+)
 
 
 @irdl_op_definition

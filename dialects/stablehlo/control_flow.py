@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -17,16 +17,16 @@ from xdsl.dialects.builtin import (
     TupleType,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
+from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, Pure
+from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, integer, number_list
-from ...ir.syntax.assembly_format import Parsed, Syntax
-from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.assembly_format import Parsed
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
+from ...ir.syntax.rows import PURE, Rows
 from ...ir.tensor_types import shapes_agree
 from .attributes import OutputOperandAliasAttr
 from .collective_checks import verify_composite
@@ -35,18 +35,13 @@ from .lapack_checks import verify_custom_call
 from .syntax import Custom, define, string
 from .types import TokenType
 
-
-@irdl_op_definition
-class ReturnOp(SyntaxOperation):
-    """Terminate a region and return its values."""
-
-    name = "stablehlo.return"
-
-    arguments = var_operand_def()
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    SYNTAX: ClassVar[Syntax] = "( $arguments)? attr-dict( : type($arguments))?"
+ReturnOp = Rows("stablehlo", {}, default="any")(
+    "return",
+    "arguments*",
+    "( $arguments)? attr-dict( : type($arguments))?",
+    traits=(IsTerminator(), *PURE),
+    doc="Terminate a region and return its values.",
+)
 
 
 # while -------------------------------------------------------------------------------------------

@@ -11,18 +11,16 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    SameVariadicOperandSize,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import OperationError
@@ -35,6 +33,7 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     verify_columns,
 )
+from ...ir.syntax.rows import PURE
 from .rows import CANONICALIZATION, INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
@@ -197,30 +196,23 @@ class ResourceRegion(Captures):
         return Captures.fits(self, operation) and RESULTS.fits(operation)
 
 
-@irdl_op_definition
-class YieldOp(SyntaxOperation):
-    """Terminate a region of asynchronous ops or of commands; yield its results."""
-
-    name = "stream.yield"
-    resource_operands = var_operand_def(ResourceType)
-    resource_operand_sizes = var_operand_def(INDEX)
-    irdl_options = (SameVariadicOperandSize(),)
-    traits = traits_def(IsTerminator())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " attr-dict( $resource_operands : sized($resource_operands, $resource_operand_sizes))?"
-    )
+YieldOp = row(
+    "yield",
+    "resource_operands:any_resource* resource_operand_sizes*",
+    " attr-dict( $resource_operands : sized($resource_operands, $resource_operand_sizes))?",
+    traits=(IsTerminator(),),
+    same_sizes=True,
+    doc="Terminate a region of asynchronous ops or of commands; yield its results.",
+)
 
 
-@irdl_op_definition
-class TimepointImmediateOp(SyntaxOperation):
-    """Return a timepoint that has already been reached."""
-
-    name = "stream.timepoint.immediate"
-    result_timepoint = result_def(TimepointType)
-    traits = traits_def(Pure(), CANONICALIZATION)
-
-    SYNTAX: ClassVar[Syntax] = " attr-dict => type($result_timepoint)"
+TimepointImmediateOp = row(
+    "timepoint.immediate",
+    "-> result_timepoint:timepoint",
+    " attr-dict => type($result_timepoint)",
+    traits=PURE,
+    doc="Return a timepoint that has already been reached.",
+)
 
 
 TimepointImportOp = row(
@@ -252,23 +244,19 @@ TimepointChainExternalOp = row(
 )
 
 
-@irdl_op_definition
-class TimepointJoinOp(SyntaxOperation):
-    """Return the timepoint at which all of several timepoints have been reached."""
+def _verify_join(join: Operation) -> None:
+    if not join.operands:
+        raise VerifyException("expects at least one timepoint")
 
-    name = "stream.timepoint.join"
-    await_timepoints = var_operand_def(TimepointType())
-    result_timepoint = result_def(TimepointType)
-    traits = traits_def(Pure(), CANONICALIZATION)
 
-    SYNTAX: ClassVar[Syntax] = (
-        " max($await_timepoints) => type($result_timepoint) attr-dict-with-keyword"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        if not self.await_timepoints:
-            raise VerifyException("expects at least one timepoint")
+TimepointJoinOp = row(
+    "timepoint.join",
+    "await_timepoints:timepoint* -> result_timepoint:timepoint",
+    " max($await_timepoints) => type($result_timepoint) attr-dict-with-keyword",
+    traits=PURE,
+    verify=_verify_join,
+    doc="Return the timepoint at which all of several timepoints have been reached.",
+)
 
 
 TimepointBarrierOp = row(
@@ -307,9 +295,9 @@ def joined(timepoints: Sequence[SSAValue], builder: Builder) -> SSAValue:
         return timepoints[0]
     types = [TimepointType()]
     if not timepoints:
-        return builder.insert(TimepointImmediateOp.build(result_types=types)).result_timepoint
+        return builder.insert(TimepointImmediateOp.build(result_types=types)).results[0]
     join = TimepointJoinOp.build(operands=[list(timepoints)], result_types=types)
-    return builder.insert(join).result_timepoint
+    return builder.insert(join).results[0]
 
 
 def awaited(resource: SSAValue, size: SSAValue, timepoint: SSAValue, builder: Builder) -> SSAValue:

@@ -93,17 +93,13 @@ class TensorSizeOfOp(PlacedTensorOperation):
     )
 
 
-@irdl_op_definition
-class TensorEmptyOp(PlacedTensorOperation):
-    """Return a tensor with undefined contents."""
-
-    name = "stream.tensor.empty"
-    result_encoding = prop_def(Attribute)
-    result_encoding_dims = var_operand_def(INDEX)
-    result_size = operand_def(INDEX)
-    result = result_def(DEVICE_RESOURCE)
-
-    SYNTAX: ClassVar[Syntax] = f"( on($affinity))? : {RESULT} attr-dict-with-keyword"
+TensorEmptyOp = row(
+    "tensor.empty",
+    "result_encoding_dims* result_size -> result:resource | affinity:attr? result_encoding:attr",
+    f"( on($affinity))? : {RESULT} attr-dict-with-keyword",
+    traits=(TensorPhase(), *PLACED),
+    doc="Return a tensor with undefined contents.",
+)
 
 
 @irdl_op_definition

@@ -45,7 +45,7 @@ def drop_optional_operand(op: Operation, operand: SSAValue, rewriter: PatternRew
 
 
 @rewrites(TimepointJoinOp)
-def fold_timepoint_join(op: TimepointJoinOp, rewriter: PatternRewriter) -> None:
+def fold_timepoint_join(op: Operation, rewriter: PatternRewriter) -> None:
     """Flatten joins of joins, and drop timepoints that are reached or listed twice."""
     waits: dict[SSAValue, None] = {}
     for timepoint in op.operands:
@@ -150,7 +150,7 @@ def fold_empty_execution(op: AsyncExecuteOp | AsyncConcurrentOp, rewriter: Patte
     if not isinstance(last, YieldOp) or last is not block.first_op:
         return
     captured: dict[SSAValue, SSAValue] = dict(zip(block.args, op.resource_operands, strict=True))
-    results = [captured.get(each, each) for each in last.resource_operands]
+    results = [captured.get(each, each) for each in values(last, "resource_operands")]
     if isinstance(op, AsyncExecuteOp):
         results.append(joined(values(op, "await_timepoint"), rewriter))
     rewriter.replace(op, (), results)

@@ -49,35 +49,31 @@ _INDEX = IndexType()
 _ANY_TENSOR = base(TensorType) | base(UnrankedTensorType)
 
 
-@irdl_op_definition
-class BitcastOp(SyntaxOperation):
-    """Reinterpret the bits of elements as another type of the same width.
+row = Rows("tensor", {"shaped": _ANY_TENSOR, "numbers": DenseArrayBase.constr(i64)})
+
+
+def _verify_bitcast(operation: Operation) -> None:
+    source, dest = operation.operand_types[0], operation.result_types[0]
+    widths = [getattr(element_type(each), "bitwidth", None) for each in (source, dest)]
+    ranked = isinstance(source, TensorType) and isinstance(dest, TensorType)
+    shapes = map(static_shape, (operation.operands[0], operation.results[0]))
+    if widths[0] != widths[1] or (ranked and not shapes_agree(*shapes)):
+        raise VerifyException(
+            f"operand type '{source}' and result type '{dest}' are cast incompatible"
+        )
+
+
+BitcastOp = row(
+    "bitcast",
+    "source:shaped -> dest:shaped",
+    " $source attr-dict : type($source) to type($dest)",
+    traits=PURE,
+    verify=_verify_bitcast,
+    doc="""Reinterpret the bits of elements as another type of the same width.
 
     The shapes must be compatible.
-    """
-
-    name = "tensor.bitcast"
-
-    source = operand_def(_ANY_TENSOR)
-    dest = result_def(_ANY_TENSOR)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) to type($dest)"
-
-    def verify_(self) -> None:
-        super().verify_()
-        source, dest = self.source.type, self.dest.type
-        widths = [getattr(element_type(each), "bitwidth", None) for each in (source, dest)]
-        ranked = isinstance(source, TensorType) and isinstance(dest, TensorType)
-        same_shape = not ranked or shapes_agree(static_shape(self.source), static_shape(self.dest))
-        if widths[0] != widths[1] or not same_shape:
-            raise VerifyException(
-                f"operand type '{source}' and result type '{dest}' are cast incompatible"
-            )
-
-
-row = Rows("tensor", {"shaped": _ANY_TENSOR, "numbers": DenseArrayBase.constr(i64)})
+    """,
+)
 
 RankOp = row(
     "rank",

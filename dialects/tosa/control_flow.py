@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Region
@@ -18,26 +18,20 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type
-from ...ir.syntax.assembly_format import Syntax
-from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.region_headers import parse_bindings, parse_types, print_bindings, print_types
+from ...ir.syntax.rows import PURE, Rows
 
-
-@irdl_op_definition
-class YieldOp(SyntaxOperation):
-    """Yield the results of a branch or of a loop's condition or body."""
-
-    name = "tosa.yield"
-
-    arguments = var_operand_def()
-
-    traits = traits_def(IsTerminator(), Pure())
-
-    SYNTAX: ClassVar[Syntax] = "( $arguments)? attr-dict( : type($arguments))?"
+YieldOp = Rows("tosa", {}, default="any")(
+    "yield",
+    "arguments*",
+    "( $arguments)? attr-dict( : type($arguments))?",
+    traits=(IsTerminator(), *PURE),
+    doc="Yield the results of a branch or of a loop's condition or body.",
+)
 
 
 def _verify_region(

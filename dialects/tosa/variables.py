@@ -14,14 +14,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface
@@ -31,7 +24,7 @@ from ...ir.attribute_access import number_list
 from ...ir.symbols import find_symbol
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import READS
+from ...ir.syntax.rows import READS, Rows
 from ...ir.syntax.typed_values import type_carried_by
 from ...ir.tensor_types import shapes_agree
 
@@ -118,32 +111,22 @@ def _verify_access(operation: Operation, values: Sequence[Attribute], what: str)
         _verify_fits(value, variable.tensor, what)
 
 
-@irdl_op_definition
-class VariableReadOp(SyntaxOperation):
-    """Return the value of a variable."""
+_row = Rows("tosa", {}, default="tensor")
 
-    name = "tosa.variable_read"
-    variable = prop_def(StringAttr, prop_name="name")
-    output1 = result_def(TensorType)
-    traits = traits_def(*READS)
-
-    SYNTAX: ClassVar[Syntax] = " @$name attr-dict : type($output1)"
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_access(self, self.result_types, "output1")
+VariableReadOp = _row(
+    "variable_read",
+    "-> output1 | name:str",
+    " @$name attr-dict : type($output1)",
+    traits=READS,
+    verify=lambda op: _verify_access(op, op.result_types, "output1"),
+    doc="Return the value of a variable.",
+)
 
 
-@irdl_op_definition
-class VariableWriteOp(SyntaxOperation):
-    """Set the value of a variable."""
-
-    name = "tosa.variable_write"
-    variable = prop_def(StringAttr, prop_name="name")
-    input1 = operand_def(TensorType)
-
-    SYNTAX: ClassVar[Syntax] = " @$name, $input1 attr-dict : type($input1)"
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_access(self, self.operand_types, "input1")
+VariableWriteOp = _row(
+    "variable_write",
+    "input1 | name:str",
+    " @$name, $input1 attr-dict : type($input1)",
+    verify=lambda op: _verify_access(op, op.operand_types, "input1"),
+    doc="Set the value of a variable.",
+)

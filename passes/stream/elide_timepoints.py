@@ -55,7 +55,7 @@ class TimepointCover:
                 self._sources[target].append(source)
         for operation in self._operations:
             if isinstance(operation, TimepointJoinOp):
-                self._sources[operation.result_timepoint] += operation.operands
+                self._sources[operation.results[0]] += operation.operands
         self._stored = _stored_timepoints(module, self._operations)
         self._covered: dict[SSAValue, Timepoints] = {}
         self.immediate = self._find_immediate()
@@ -69,7 +69,7 @@ class TimepointCover:
     def _find_immediate(self) -> Timepoints:
         """Assume that all known timepoints are immediate, and drop those with one that is not."""
         given = {
-            operation.result_timepoint
+            operation.results[0]
             for operation in self._operations
             if isinstance(operation, TimepointImmediateOp)
         }

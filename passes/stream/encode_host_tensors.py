@@ -37,7 +37,6 @@ from ...dialects.stream.tensor_ops import (
     TensorCloneOp,
     TensorConstantOp,
     TensorDispatchOp,
-    TensorEmptyOp,
     TensorFillOp,
     TensorLoadOp,
     TensorSizeOfOp,
@@ -299,8 +298,8 @@ def _size_of(op: TensorSizeOfOp, builder: HostBuilder) -> Results:
 
 
 @lowering("stream.tensor.empty")
-def _empty(op: TensorEmptyOp, builder: HostBuilder) -> Results:
-    return builder.on_bytes(AsyncAllocaOp, op.result_size)
+def _empty(op: Operation, builder: HostBuilder) -> Results:
+    return builder.on_bytes(AsyncAllocaOp, op.operands[-1])
 
 
 @lowering("stream.tensor.constant")

@@ -101,8 +101,8 @@ class Allocation:
             block.args, execute.resource_operands, execute.resource_operand_sizes, strict=True
         ):
             self._capture(argument, operand, size)
-        last = cast(YieldOp, block.last_op)
-        yielded = [lifetimes.root_of(value) for value in last.resource_operands]
+        last = cast(Operation, block.last_op)
+        yielded = [lifetimes.root_of(value) for value in values(last, "resource_operands")]
         roots = list(lifetimes.roots.values())
         constants = [root for root in roots if root.producer.name == CONSTANT]
         stored = [root for root in roots if root.producer.name != CONSTANT]
