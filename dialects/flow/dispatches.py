@@ -34,7 +34,6 @@ row = Rows(
     "flow",
     {
         "symbols": ArrayAttr.constr(BaseAttr(SymbolRefAttr)),
-        "positions": ArrayAttr.constr(IntegerAttr.constr(IndexType())),
     },
 )
 DISPATCH_TYPE = TiedFunctionType(

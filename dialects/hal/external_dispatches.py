@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, Region
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    traits_def,
-    var_operand_def,
-    var_region_def,
-    var_result_def,
-)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Parsed, Syntax
+from ...ir.syntax.assembly_format import Parsed
 from ...ir.syntax.directives import WorkgroupCountRegion
 from ...ir.syntax.lines import print_lines
-from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from .executables import (
     DEVICE_TYPE,
-    INDEX,
     parse_condition_region,
     print_condition_region,
     verify_condition_region,
 )
-from .interface import PipelineLayoutAttr
+from .objects import row
 
 
 class ExternalTargets:
@@ -63,72 +51,44 @@ class ExternalTargets:
         parsed.attributes.update({name: ArrayAttr(found) for name, found in columns.items()})
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        extern = cast(DispatchExternOp, operation)
-
-        def print_one(item: tuple[Attribute, Region, IntegerAttr, Attribute]) -> None:
-            target, region, ordinal, objects = item
+        def print_one(item: tuple[Attribute, Attribute, Attribute, Region]) -> None:
+            target, ordinal, objects, region = item
             printer.print_attribute(target)
             if region.blocks:
                 printer.print_string(" if")
                 print_condition_region(printer, region)
-            printer.print_string(f" ordinal({ordinal.value.data}) = ")
+            printer.print_string(f" ordinal({cast(IntegerAttr, ordinal).value.data}) = ")
             printer.print_attribute(objects)
 
-        items = zip(
-            extern.targets,
-            extern.target_regions,
-            extern.target_ordinals,
-            extern.target_objects,
-            strict=True,
-        )
         printer.print_string(" objects(")
-        print_lines(printer, items, print_one)
+        print_lines(printer, zip(*self._columns(operation), strict=True), print_one)
         printer.print_string(")")
 
     def verify(self, operation: Operation) -> None:
-        extern = cast(DispatchExternOp, operation)
-        counts = {
-            len(extern.targets),
-            len(extern.target_regions),
-            len(extern.target_ordinals),
-            len(extern.target_objects),
-        }
-        if len(counts) > 1:
+        columns = self._columns(operation)
+        if len(set(map(len, columns))) > 1:
             raise VerifyException("expects one condition, ordinal and object for each target")
-        for region in extern.target_regions:
+        for region in columns[-1]:
             verify_condition_region(region)
 
+    def _columns(
+        self, operation: Operation
+    ) -> tuple[Sequence[Attribute], Sequence[Attribute], Sequence[Attribute], Sequence[Region]]:
+        """Return the targets, the ordinals, the objects and the condition regions."""
+        targets, ordinals, objects = (
+            cast("ArrayAttr[Attribute]", operation.properties[name]).data
+            for name in self.printed_attributes
+        )
+        return targets, ordinals, objects, operation.regions[1:]
 
-@irdl_op_definition
-class DispatchExternOp(SyntaxOperation):
-    """Dispatch a kernel that is linked from object files.
 
-    `targets`, `target_objects` and `target_ordinals` give the files for each target and the ordinal
-    of the kernel in them; a target may have a condition region. The verifier asks for equally many
-    of each.
-    """
-
-    name = "hal.dispatch.extern"
-    export_name = prop_def(StringAttr)
-    layout = prop_def(PipelineLayoutAttr)
-    targets = prop_def(ArrayAttr[Attribute])
-    target_ordinals = prop_def(ArrayAttr[IntegerAttr[IndexType]])
-    target_objects = prop_def(ArrayAttr[Attribute])
-    workgroup_size = opt_prop_def(ArrayAttr[IntegerAttr])
-    subgroup_size = opt_prop_def(IntegerAttr)
-    workgroup_local_memory = opt_prop_def(IntegerAttr)
-    tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
-    workload = var_operand_def(INDEX)
-    arguments = var_operand_def()
-    argument_dims = var_operand_def(INDEX)
-    result_dims = var_operand_def(INDEX)
-    results_ = var_result_def()
-    workgroup_count = region_def()
-    target_regions = var_region_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(IsolatedFromAbove())
-
-    SYNTAX: ClassVar[Syntax] = (
+DispatchExternOp = row(
+    "dispatch.extern",
+    "workload* arguments:any* argument_dims* result_dims* -> results_:any*"
+    " | export_name:str layout:layout targets:array target_ordinals:positions target_objects:array"
+    " workgroup_size:array? subgroup_size:int? workgroup_local_memory:int?"
+    " tied_operands:positions? | workgroup_count target_regions*",
+    (
         " $export_name",
         "([$workload])?($arguments) : ",
         TiedFunctionType(ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"),
@@ -136,4 +96,12 @@ class DispatchExternOp(SyntaxOperation):
         " layout(stripped($layout))",
         ExternalTargets(),
         "struct($workgroup_size, $subgroup_size, $workgroup_local_memory) attr-dict-with-keyword",
-    )
+    ),
+    traits=(IsolatedFromAbove(),),
+    doc="""Dispatch a kernel that is linked from object files.
+
+    `targets`, `target_objects` and `target_ordinals` give the files for each target and the ordinal
+    of the kernel in them; a target may have a condition region. The verifier asks for equally many
+    of each.
+    """,
+)

@@ -22,6 +22,7 @@ from ..stream.types import KNOWN_LIFETIMES
 from ..util.types import BufferType as HostBufferType
 from . import bitfields  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .attributes import CollectiveAttr
+from .interface import PipelineLayoutAttr
 from .targets import DeviceType
 from .types import (
     AllocatorType,
@@ -48,6 +49,7 @@ row = Rows(
         "fence": FenceType(),
         "file": FileType(),
         "host": HostBufferType(),
+        "layout": PipelineLayoutAttr,
         "names": ArrayAttr.constr(BaseAttr(StringAttr)),
         "view": BufferViewType(),
     },

@@ -12,8 +12,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     ContainerType,
     FunctionType,
-    IndexType,
-    IntegerAttr,
     ShapedType,
     StringAttr,
     SymbolRefAttr,
@@ -49,7 +47,7 @@ from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
 from .memory import row
-from .types import BufferType, IntAssumptionAttr, PointerType
+from .types import IntAssumptionAttr, PointerType
 
 
 @irdl_attr_definition
@@ -89,28 +87,20 @@ class CompositeAttr(ParametrizedAttribute):
             printer.print_string("]")
 
 
-@irdl_op_definition
-class BufferConstantOp(SyntaxOperation):
-    """Constant bytes in host memory."""
+def _verify_bytes(constant: Operation) -> None:
+    value = constant.properties["value"]
+    if not isinstance(value, StringAttr) and not isinstance(type_carried_by(value), ShapedType):
+        raise VerifyException(f"expects the bytes of a buffer as its value, found {value}")
 
-    name = "util.buffer.constant"
-    name_ = opt_prop_def(StringAttr, prop_name="name")
-    value = prop_def(Attribute)
-    alignment = opt_prop_def(IntegerAttr[IndexType])
-    mime_type = opt_prop_def(StringAttr)
-    result = result_def(BufferType)
-    traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        "( $name)?struct($alignment, $mime_type) attr-dict : type($result) = $value"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        if not isinstance(self.value, StringAttr) and not isinstance(
-            type_carried_by(self.value), ShapedType
-        ):
-            raise VerifyException(f"expects the bytes of a buffer as its value, found {self.value}")
+BufferConstantOp = row(
+    "buffer.constant",
+    "-> result:buffer | name:str? value:attr alignment:indexattr? mime_type:str?",
+    "( $name)?struct($alignment, $mime_type) attr-dict : type($result) = $value",
+    traits=PURE,
+    verify=_verify_bytes,
+    doc="Constant bytes in host memory.",
+)
 
 
 @dataclass(frozen=True, slots=True)

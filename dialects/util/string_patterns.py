@@ -32,7 +32,7 @@ def _known_text(value: SSAValue) -> str | None:
     return str(number % (1 << width))
 
 
-def _constant(op: Operation, known: str) -> BufferConstantOp:
+def _constant(op: Operation, known: str) -> Operation:
     return BufferConstantOp.build(
         result_types=[op.results[0].type], properties={"value": StringAttr(known)}
     )

@@ -115,6 +115,7 @@ COMMON: Mapping[str, Kind] = {
     "i32attr": IntegerAttr.constr(i32),
     "i64attr": IntegerAttr.constr(i64),
     "indexattr": IntegerAttr.constr(IndexType()),
+    "positions": ArrayAttr.constr(IntegerAttr.constr(IndexType())),
     "str": StringAttr,
     "symbol": SymbolRefAttr,
     "type": TypeAttribute,

@@ -144,7 +144,7 @@ class ConstantPacker:
                 result_types=[BufferType()],
                 properties={"value": value, "alignment": IntegerAttr(alignment, INDEX)},
             )
-        ).result
+        ).results[0]
         start = joined((), self._builder)
         type_ = constants[0].result.type
         if any(map(_is_written, constants)):
@@ -221,7 +221,7 @@ class ConstantPacker:
     def _host(self, text: StringAttr) -> SSAValue:
         """Emit a text in host memory."""
         buffer = BufferConstantOp.build(result_types=[BufferType()], properties={"value": text})
-        return self._builder.insert(buffer).result
+        return self._builder.insert(buffer).results[0]
 
 
 def _read(
