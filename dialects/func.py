@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -15,12 +15,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import CallOp, Func
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import OpDef, irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.irdl import OpDef, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, SymbolTable
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.attribute_access import symbol
 from ..ir.dialect_extension import extended, variant
 from ..ir.symbols import (
     PREFIXED,
@@ -30,9 +31,8 @@ from ..ir.symbols import (
     visible_names,
     without_prefix,
 )
-from ..ir.syntax.assembly_format import Parsed, Syntax
-from ..ir.syntax.operations import SyntaxOperation
-from ..ir.syntax.rows import Rows
+from ..ir.syntax.assembly_format import Parsed
+from ..ir.syntax.rows import PURE, Rows
 from ..ir.usage_error import did_you_mean
 from ..ir.verification import attribute_check, check
 
@@ -79,33 +79,31 @@ def _module(operation: Operation) -> None:
         )
 
 
-@irdl_op_definition
-class ConstantOp(SyntaxOperation):
-    """Return a function of the module as an SSA value.
+def _verify_constant(constant: Operation) -> None:
+    name, type_ = symbol(constant, "value"), constant.result_types[0]
+    function = find_symbol(constant, name)
+    if function is None or function.name != "func.func":
+        raise VerifyException(f"reference to undefined function '{name}'")
+    function_type = function.properties["function_type"]
+    if function_type != type_:
+        raise VerifyException(
+            f"reference to function with mismatched type: '{function_type}' is not '{type_}'"
+        )
+
+
+row = Rows("func", {"flat": FlatSymbolRefAttrConstr})
+
+ConstantOp = row(
+    "constant",
+    "-> result:function | value:flat",
+    " $value attr-dict : type($result)",
+    traits=PURE,
+    verify=_verify_constant,
+    doc="""Return a function of the module as an SSA value.
 
     The verifier asks that the symbol names a `func.func` of the result's type.
-    """
-
-    name = "func.constant"
-
-    value = prop_def(FlatSymbolRefAttrConstr)
-    result = result_def(FunctionType)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($result)"
-
-    def verify_(self) -> None:
-        super().verify_()
-        function = find_symbol(self, self.value.string_value())
-        if function is None or function.name != "func.func":
-            raise VerifyException(f"reference to undefined function '{self.value.string_value()}'")
-        function_type = function.properties["function_type"]
-        if function_type != self.result.type:
-            raise VerifyException(
-                f"reference to function with mismatched type: '{function_type}' is not "
-                f"'{self.result.type}'"
-            )
+    """,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,7 @@ def _verify_indirect(call: Operation) -> None:
         raise VerifyException(f"callee is '{callee}', but is called as '{found}'")
 
 
-CallIndirectOp = Rows("func", {"function": FunctionType})(
+CallIndirectOp = row(
     "call_indirect",
     "callee:function arguments:any* -> res:any*",
     (" $callee($arguments) attr-dict : ", CalleeType()),

@@ -253,28 +253,15 @@ class AsyncExecuteOp(PlacedOperation):
     )
 
 
-@irdl_op_definition
-class AsyncConcurrentOp(PlacedOperation):
-    """Execute ops that may run concurrently.
+AsyncConcurrentOp = row(
+    "async.concurrent",
+    "resource_operands:any_resource* resource_operand_sizes* result_sizes*"
+    " -> results_:any_resource* | affinity:attr? tied_operands:positions? | body",
+    ("( on($affinity))? with", ResourceRegion(), " attr-dict-with-keyword"),
+    traits=PLACED,
+    verify=partial(verify_parent, names=("stream.async.execute", "stream.async.concurrent")),
+    doc="""Execute ops that may run concurrently.
 
     The region sees only the captured resources and yields the results.
-    """
-
-    name = "stream.async.concurrent"
-    resource_operands = var_operand_def(ResourceType)
-    resource_operand_sizes = var_operand_def(INDEX)
-    result_sizes = var_operand_def(INDEX)
-    tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
-    results_ = var_result_def(ResourceType)
-    body = region_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? with",
-        ResourceRegion(),
-        " attr-dict-with-keyword",
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        verify_parent(self, ("stream.async.execute", "stream.async.concurrent"))
+    """,
+)

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
-    opt_operand_def,
-    opt_prop_def,
     prop_def,
-    region_def,
-    result_def,
     traits_def,
     var_operand_def,
 )
@@ -27,12 +23,11 @@ from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.directives import RegionBody
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import EntryPoints, exports_of
-from .async_ops import TIMEPOINT, PlacedOperation
 from .dispatch_directives import DispatchResources
 from .executables import ExecutableExportOp
 from .regions import COMMAND_REGIONS, Captures, YieldOp, verify_commands, verify_parent
-from .rows import CANONICALIZATION, INDEX, row
-from .types import BindingType, ResourceType, TimepointType
+from .rows import CANONICALIZATION, INDEX, PLACED, row
+from .types import BindingType, ResourceType
 
 CmdFlushOp = row(
     "cmd.flush",
@@ -125,32 +120,23 @@ class CmdDispatchOp(SyntaxOperation):
                 )
 
 
-@irdl_op_definition
-class CmdExecuteOp(PlacedOperation):
-    """Execute commands once a timepoint is reached.
-
-    The region sees only the captured resources; `result_timepoint` is reached when the commands
-    have completed.
-    """
-
-    name = "stream.cmd.execute"
-    resource_operands = var_operand_def(ResourceType)
-    resource_operand_sizes = var_operand_def(INDEX)
-    once = opt_prop_def(UnitAttr)
-    await_timepoint = opt_operand_def(TIMEPOINT)
-    result_timepoint = result_def(TimepointType)
-    body = region_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
+CmdExecuteOp = row(
+    "cmd.execute",
+    "resource_operands:any_resource* resource_operand_sizes* await_timepoint:timepoint?"
+    " -> result_timepoint:timepoint | affinity:attr? once:unit? | body",
+    (
         "( once$once)?( on($affinity))?( await($await_timepoint) =>)? with",
         Captures(),
         " => type($result_timepoint) attr-dict-with-keyword",
-    )
+    ),
+    traits=PLACED,
+    verify=verify_commands,
+    doc="""Execute commands once a timepoint is reached.
 
-    def verify_(self) -> None:
-        super().verify_()
-        verify_commands(self)
+    The region sees only the captured resources; `result_timepoint` is reached when the commands
+    have completed.
+    """,
+)
 
 
 NESTED = (" ", RegionBody("body", terminator=False, end=YieldOp), " attr-dict-with-keyword")

@@ -135,21 +135,23 @@ def fold_unused_allocation(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 @rewrites(CmdExecuteOp)
-def fold_execution_without_commands(op: CmdExecuteOp, rewriter: PatternRewriter) -> None:
+def fold_execution_without_commands(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold an execution without commands to the timepoint that it waits for."""
-    if len(op.body.block.ops) == 1:
+    if len(op.regions[0].block.ops) == 1:
         wait = joined(values(op, "await_timepoint"), rewriter)
         rewriter.replace(op, (), (wait,))
 
 
 @rewrites(AsyncExecuteOp, AsyncConcurrentOp)
-def fold_empty_execution(op: AsyncExecuteOp | AsyncConcurrentOp, rewriter: PatternRewriter) -> None:
+def fold_empty_execution(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold an asynchronous region that computes nothing to the resources that it captures."""
-    block = op.body.block
+    block = op.regions[0].block
     last = block.last_op
     if not isinstance(last, YieldOp) or last is not block.first_op:
         return
-    captured: dict[SSAValue, SSAValue] = dict(zip(block.args, op.resource_operands, strict=True))
+    captured: dict[SSAValue, SSAValue] = dict(
+        zip(block.args, values(op, "resource_operands"), strict=True)
+    )
     results = [captured.get(each, each) for each in values(last, "resource_operands")]
     if isinstance(op, AsyncExecuteOp):
         results.append(joined(values(op, "await_timepoint"), rewriter))

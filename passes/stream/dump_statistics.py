@@ -73,7 +73,7 @@ class ProgramStatistics:
     """Whether the size of some transient storage is not known."""
     counts: Counter[str] = field(default_factory=Counter[str])
     """Number of operations in the host program by name."""
-    executes: list[CmdExecuteOp] = field(default_factory=list[CmdExecuteOp])
+    executes: list[Operation] = field(default_factory=list[Operation])
     executables: list[ExecutableOp] = field(default_factory=list[ExecutableOp])
 
     @classmethod
@@ -213,7 +213,7 @@ def _csv(statistics: ProgramStatistics) -> Iterator[str]:
     for execute in statistics.executes:
         yield f"; {_path(execute)}"
         yield _quoted(_COMMAND_COLUMNS)
-        yield from _commands(execute.body.block, 0)
+        yield from _commands(execute.regions[0].block, 0)
         yield ""
 
 

@@ -211,7 +211,7 @@ class Allocation:
             properties={"affinity": self._outside.affinity},
             regions=[Region(self._body)],
         )
-        return builder.insert(execute).result_timepoint
+        return builder.insert(execute).results[0]
 
     def _deallocate(self, slab: SSAValue, size: SSAValue, done: SSAValue) -> SSAValue:
         freed = self._outside.make(ResourceDeallocaOp, [slab, size, [done]], TIMEPOINT)
