@@ -7,17 +7,17 @@ operations often have the same layout then, although their encodings name differ
 
 from __future__ import annotations
 
-from io import StringIO
+from collections.abc import Hashable
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, storage_key, tensor_encoding, with_encoding
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
+from ...ir.structural_hash import Structures
 from ...ir.symbols import root_symbol, symbols_in
 from ..manager.module_pass import module_pass
 
@@ -32,7 +32,8 @@ def merge_globals(module: ModuleOp) -> None:
         for name, operation in symbols_in(module, ("util.global",)).items()
         if "is_mutable" not in operation.properties
     }
-    first: dict[tuple[object, ...], tuple[str, ...]] = {}
+    structures = Structures()
+    first: dict[Hashable, tuple[str, ...]] = {}
     renamed: dict[str, str] = {}
     for operation in tuple(module.body.block.ops):
         if operation.name != "util.initializer" or _calls(operation):
@@ -41,7 +42,7 @@ def merge_globals(module: ModuleOp) -> None:
         read = (root_symbol(o, "global") for o in operation.walk() if o.name in READS)
         if not names or not all(name in variables for name in (*names, *read)):
             continue
-        key = (_text(operation, names), *(_kind(variables[name]) for name in names))
+        key = (_key(operation, names, structures), *(_kind(variables[name]) for name in names))
         kept = first.setdefault(key, names)
         if kept is not names:
             renamed |= dict(zip(names, kept, strict=True))
@@ -83,8 +84,8 @@ def _stored_as(attribute: Attribute) -> Attribute:
     return with_encoding(tensor, StringAttr(str(storage_key(tensor))))
 
 
-def _text(initializer: Operation, names: tuple[str, ...]) -> str:
-    """Print an initializer with its globals numbered, and with layouts by `_stored_as`."""
+def _key(initializer: Operation, names: tuple[str, ...], structures: Structures) -> Hashable:
+    """Return a key of an initializer with its globals numbered, and layouts by `_stored_as`."""
     copy = initializer.clone()
     for operation in copy.walk():
         for name, value in operation.properties.items():
@@ -92,6 +93,4 @@ def _text(initializer: Operation, names: tuple[str, ...]) -> str:
         if operation.name == GLOBAL_STORE:
             number = names.index(root_symbol(operation, "global"))
             operation.properties["global"] = SymbolRefAttr(f"global_{number}")
-    stream = StringIO()
-    Printer(stream=stream, print_generic_format=True).print_op(copy)
-    return stream.getvalue()
+    return structures.of_operation(copy)
