@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -36,9 +36,15 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import PURE, SIGNLESS, Rows
+from ...ir.syntax.rows import PURE, SIGNLESS, Kind, Rows
 from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree, static_shape
 from .checks import require_same_elements
+
+_KINDS: Mapping[str, Kind] = {
+    "numbers": DenseArrayBase.constr(i64),
+    "shaped": BaseAttr(TensorType) | BaseAttr(UnrankedTensorType),
+}
+_row = Rows("tensor", _KINDS, "tensor", PURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,56 +160,49 @@ class ExpandShapeOp(SyntaxOperation):
                 )
 
 
-@irdl_op_definition
-class ReshapeOp(SyntaxOperation):
-    """Reshape a tensor to a shape that is given as a tensor of rank 1.
+def _verify_reshape(operation: Operation) -> None:
+    source, shape = operation.operands
+    result = operation.results[0]
+    if element_type(source.type) != element_type(result.type):
+        raise VerifyException(
+            "element types of source and destination tensor types should be the same"
+        )
+    lengths = static_shape(shape)
+    _require_indices(shape)
+    if len(lengths) != 1:
+        raise VerifyException("expected the shape to be a tensor of rank 1")
+    if not isinstance(result.type, TensorType):
+        return
+    extents = static_shape(result)
+    if lengths[0] < 0:
+        raise VerifyException(
+            "cannot use shape operand with dynamic length to reshape to statically-ranked "
+            "tensor type"
+        )
+    if lengths[0] != len(extents):
+        raise VerifyException(
+            "length of shape operand differs from the result's tensor rank: "
+            f"{lengths[0]} and {len(extents)}"
+        )
+    before = element_count(static_shape(source)) if isinstance(source.type, TensorType) else -1
+    after = element_count(extents)
+    if not sizes_agree(before, after):
+        raise VerifyException(
+            "source and destination tensor should have the same number of elements: "
+            f"{before} and {after}"
+        )
+
+
+ReshapeOp = _row(
+    "reshape",
+    "source:shaped shape:tensor -> result:shaped",
+    " $source($shape) attr-dict : (type($source), type($shape)) -> type($result)",
+    verify=_verify_reshape,
+    doc="""Reshape a tensor to a shape that is given as a tensor of rank 1.
 
     Element types and, if static, the numbers of elements must agree.
-    """
-
-    name = "tensor.reshape"
-
-    source = operand_def(TensorType.constr() | BaseAttr(UnrankedTensorType))
-    shape = operand_def(TensorType)
-    result = result_def(TensorType.constr() | BaseAttr(UnrankedTensorType))
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source($shape) attr-dict : (type($source), type($shape)) -> type($result)"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        source, result = self.source.type, self.result.type
-        if element_type(source) != element_type(result):
-            raise VerifyException(
-                "element types of source and destination tensor types should be the same"
-            )
-        lengths = static_shape(self.shape)
-        _require_indices(self.shape)
-        if len(lengths) != 1:
-            raise VerifyException("expected the shape to be a tensor of rank 1")
-        if not isinstance(result, TensorType):
-            return
-        extents = static_shape(self.result)
-        if lengths[0] < 0:
-            raise VerifyException(
-                "cannot use shape operand with dynamic length to reshape to statically-ranked "
-                "tensor type"
-            )
-        if lengths[0] != len(extents):
-            raise VerifyException(
-                "length of shape operand differs from the result's tensor rank: "
-                f"{lengths[0]} and {len(extents)}"
-            )
-        before = element_count(static_shape(self.source)) if isinstance(source, TensorType) else -1
-        after = element_count(extents)
-        if not sizes_agree(before, after):
-            raise VerifyException(
-                "source and destination tensor should have the same number of elements: "
-                f"{before} and {after}"
-            )
+    """,
+)
 
 
 def _require_indices(value: SSAValue) -> None:
@@ -260,8 +259,6 @@ def _verify_scatter(scatter: Operation) -> None:
     if dest.type != result:
         raise VerifyException(f"expected the result to be '{dest.type}', found '{result}'")
 
-
-_row = Rows("tensor", {"numbers": DenseArrayBase.constr(i64)}, "tensor", PURE)
 
 GatherOp = _row(
     "gather",
