@@ -22,8 +22,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import Note, OperationError
-from ...ir.syntax.attribute_format import FormattedAttribute, Kind
-from ...ir.syntax.structs import OneParameter
+from ...ir.syntax.attribute_format import FormattedAttribute, Kind, list_of
 from ...tiling.packed_layouts import PackedLayout
 from ..iree_encoding.interfaces import (
     EncodingError,
@@ -89,11 +88,12 @@ class DevicePromiseAttr(SingleDeviceAffinity):
 
 
 @irdl_attr_definition
-class DeviceOptimalAttr(OneParameter, AffinityAttribute):
+class DeviceOptimalAttr(FormattedAttribute, AffinityAttribute):
     """`<[affinity, ...]>`: the affinity that suits all of these best."""
 
     name = "hal.device.optimal"
     affinities: ArrayAttr[Attribute]
+    FORMAT: ClassVar[str] = "<$affinities>"
 
     def verify(self) -> None:
         for affinity in self.affinities:
@@ -117,28 +117,19 @@ class DeviceLinkAttr(FormattedAttribute):
 
 
 @irdl_attr_definition
-class DeviceTopologyAttr(ParametrizedAttribute):
+class DeviceTopologyAttr(FormattedAttribute):
     """`<links = [...]>`: the connections between devices."""
 
     name = "hal.device.topology"
     links: ArrayAttr[DeviceLinkAttr]
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def parse_link() -> DeviceLinkAttr:
-            return DeviceLinkAttr.new(DeviceLinkAttr.parse_parameters(parser))
-
-        with parser.in_angle_brackets():
-            parser.parse_keyword("links")
-            parser.parse_punctuation("=")
-            return [
-                ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_link))
-            ]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string("<links = [")
-        printer.print_list(self.links, lambda link: link.print_parameters(printer))
-        printer.print_string("]>")
+    FORMAT: ClassVar[str] = "<links = $links:list>"
+    KINDS: ClassVar[Mapping[str, Kind]] = {
+        "list": list_of(
+            lambda parser: DeviceLinkAttr.new(DeviceLinkAttr.parse_parameters(parser)),
+            lambda printer, link: cast(DeviceLinkAttr, link).print_parameters(printer),
+            AttrParser.Delimiter.SQUARE,
+        )
+    }
 
 
 SOLVER_LOOKUP_KEYS = ("iree.encoding.resolver", "encoding_solver", "encoding")

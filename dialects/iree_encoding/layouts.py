@@ -13,7 +13,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_size_list, print_size_list
 from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
-from ...ir.syntax.structs import OneParameter
 from ...ir.tensor_types import VerifiableTensorEncoding, element_of, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import (
@@ -47,11 +46,12 @@ class ResolvedEncoding(TensorEncoding, ABC):
 
 
 @irdl_attr_definition
-class LayoutAttr(OneParameter, ResolvedEncoding, VerifiableTensorEncoding):
+class LayoutAttr(FormattedAttribute, ResolvedEncoding, VerifiableTensorEncoding):
     """`layout<[L, ...]>`: the resolved layouts, one for each target of the device."""
 
     name = "iree_encoding.layout"
     members: ArrayAttr[Attribute]
+    FORMAT: ClassVar[str] = "<$members>"
 
     def verify(self) -> None:
         if not self.members:

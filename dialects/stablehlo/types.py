@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
-from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Data, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_type
+from ...ir.syntax.attribute_format import FormattedAttribute, Kind, list_of
 from ...ir.syntax.structs import parse_fields
 
 # Dimensions of convolutions ----------------------------------------------------------------------
@@ -179,19 +181,11 @@ TokenType = plain_type("stablehlo.token", "`!stablehlo.token`: a value that orde
 
 
 @irdl_attr_definition
-class FutureType(ParametrizedAttribute, TypeAttribute):
+class FutureType(FormattedAttribute, TypeAttribute):
     """`!stablehlo.future<T>`: the results of an asynchronous op."""
 
     name = "stablehlo.future"
 
-    types: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        with parser.in_angle_brackets():
-            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return [ArrayAttr(types)]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_list(self.types, printer.print_attribute)  # pyright: ignore
+    types: ArrayAttr[Attribute]
+    FORMAT: ClassVar[str] = "<$types:list>"
+    KINDS: ClassVar[Mapping[str, Kind]] = {"list": list_of(lambda p: p.parse_type())}

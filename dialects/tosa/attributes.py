@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntAttr
-from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import TypeAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from ...ir.syntax.attribute_format import FormattedAttribute
 from ...ir.syntax.keyword_attributes import KeywordAttribute
 
 
@@ -59,17 +60,10 @@ class ResizeModeAttr(KeywordAttribute[ResizeMode]):
 
 
 @irdl_attr_definition
-class ShapeType(ParametrizedAttribute, TypeAttribute):
+class ShapeType(FormattedAttribute, TypeAttribute):
     """`!tosa.shape<3>`: the type of a list of three sizes or positions."""
 
     name = "tosa.shape"
 
     rank: IntAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        with parser.in_angle_brackets():
-            return [IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.rank.data}>")
+    FORMAT: ClassVar[str] = "<$rank:count>"

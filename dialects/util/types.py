@@ -13,18 +13,18 @@ from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_attribute, plain_type
 from ...ir.syntax.attribute_format import FieldsAttribute, FormattedAttribute, Kind, print_number
-from ...ir.syntax.structs import OneParameter
 
 BufferType = plain_type("util.buffer", "Bytes in host memory.")
 UnusedType = plain_type("util.unused", "A placeholder for a type that does not exist.")
 
 
 @irdl_attr_definition
-class PointerType(OneParameter, TypeAttribute):
+class PointerType(FormattedAttribute, TypeAttribute):
     """`!util.ptr<T>`: the address of a global of type `T`."""
 
     name = "util.ptr"
     target: Attribute
+    FORMAT: ClassVar[str] = "<$target>"
 
 
 ObjectType = plain_type("util.object", "A reference-counted object.")
@@ -59,11 +59,12 @@ NullAttr = plain_attribute("util.null", "A null value.")
 
 
 @irdl_attr_definition
-class PreprocessingPipelineAttr(OneParameter):
+class PreprocessingPipelineAttr(FormattedAttribute):
     """`<"passes">`: the pass pipeline that is run on an op before it is compiled."""
 
     name = "util.preprocessing_pipeline"
     pipeline: StringAttr
+    FORMAT: ClassVar[str] = "<$pipeline>"
 
 
 @irdl_attr_definition

@@ -16,7 +16,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IntegerAttr, NoneAttr, StringAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IntAttr,
+    IntegerAttr,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -59,6 +67,10 @@ KINDS: Mapping[str, Kind] = {
         lambda p: IntegerAttr.from_index_int_value(p.parse_integer(allow_boolean=False)),
         print_number,
     ),
+    "count": (
+        lambda p: IntAttr(p.parse_integer(allow_boolean=False, allow_negative=False)),
+        lambda printer, count: printer.print_int(cast(IntAttr, count).data),
+    ),
     "i64": (lambda p: IntegerAttr(p.parse_integer(), i64), print_number),
     "symbol": (lambda p: SymbolRefAttr(p.parse_symbol_name()), _print),
 }
@@ -67,6 +79,25 @@ KINDS: Mapping[str, Kind] = {
 def one_of(words: Sequence[str]) -> Kind:
     """Return the kind of a parameter that is one of several keywords."""
     return lambda parser: StringAttr(parser.parse_keyword_in(words)), _print_word
+
+
+def list_of(
+    parse: Callable[[AttrParser], Attribute],
+    print_one: Callable[[Printer, Attribute], None] = _print,
+    delimiter: AttrParser.Delimiter = AttrParser.Delimiter.NONE,
+) -> Kind:
+    """Return the kind of a parameter that is a list, separated by commas."""
+    first, last = delimiter.value or ("", "")
+
+    def parse_list(parser: AttrParser) -> Attribute:
+        return ArrayAttr(parser.parse_comma_separated_list(delimiter, lambda: parse(parser)))
+
+    def print_list(printer: Printer, attribute: Attribute) -> None:
+        entries = cast("ArrayAttr[Attribute]", attribute)
+        with printer.delimited(first, last):
+            printer.print_list(entries, lambda entry: print_one(printer, entry))
+
+    return parse_list, print_list
 
 
 _PIECE = re.compile(r"\((?P<group>[^()]*)\)\?|\$(?P<name>\w+)(:(?P<kind>\w+))?|(?P<text>[^$(]+|\()")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import OpDef
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
@@ -69,19 +69,6 @@ def print_struct(
 
     with printer.in_angle_brackets():
         printer.print_list([pair for pair in fields if pair[1] is not None], print_field)
-
-
-class OneParameter(ParametrizedAttribute):
-    """An attribute or type with one parameter: `<parameter>`."""
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [parser.parse_attribute()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(*self.parameters)
 
 
 @directive("struct")
