@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ...ir.syntax.attribute_format import Kind, one_of
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind, one_of
 from ...ir.syntax.keyword_attributes import KeywordAttribute
 from ..stream.types import COLLECTIVE_ELEMENTS, Collective
 
@@ -44,38 +44,14 @@ class DescriptorTypeAttr(KeywordAttribute[str]):
 
 
 @irdl_attr_definition
-class ExecutableObjectAttr(ParametrizedAttribute):
+class ExecutableObjectAttr(FieldsAttribute):
     """`<{path = "file.o", data = dense<...>}>`: an object file that is linked to an executable."""
 
     name = "hal.executable.object"
     path: StringAttr | NoneAttr
     contents: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        found: dict[str, Attribute] = {}
-
-        def parse_field() -> None:
-            position = parser.pos
-            key = parser.parse_identifier()
-            if key not in ("path", "data") or key in found:
-                parser.raise_error(f"expected path or data once, found '{key}'", position)
-            parser.parse_punctuation("=")
-            found[key] = parser.parse_attribute()
-
-        with parser.in_angle_brackets():
-            parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field)
-        return [found.get("path", NoneAttr()), found.get("data", NoneAttr())]
-
-    def print_parameters(self, printer: Printer) -> None:
-        fields = [("path", self.path), ("data", self.contents)]
-
-        def print_field(field: tuple[str, Attribute]) -> None:
-            printer.print_string(f"{field[0]} = ")
-            printer.print_attribute(field[1])
-
-        with printer.in_angle_brackets(), printer.in_braces():
-            printer.print_list([f for f in fields if not isinstance(f[1], NoneAttr)], print_field)
+    FIELDS: ClassVar[Mapping[str, Kind]] = {"path": KINDS["string"], "data": KINDS["attr"]}
+    BRACES: ClassVar[bool] = True
 
 
 @irdl_attr_definition

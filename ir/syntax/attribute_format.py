@@ -171,11 +171,13 @@ class FieldsAttribute(ParametrizedAttribute):
     FIELDS: ClassVar[Mapping[str, Kind]]
     """The name and kind of each parameter."""
     REQUIRED: ClassVar[Sequence[str]] = ()
+    BRACES: ClassVar[bool] = False
+    """Whether the fields are in braces, `<{a = 1}>`."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         readers = {key: read for key, (read, _) in cls.FIELDS.items()}
-        found = parse_struct(parser, readers, cls.REQUIRED)
+        found = parse_struct(parser, readers, cls.REQUIRED, cls.BRACES)
         return [found.get(key, NoneAttr()) for key in cls.FIELDS]
 
     def print_parameters(self, printer: Printer) -> None:
@@ -186,4 +188,5 @@ class FieldsAttribute(ParametrizedAttribute):
                 (key, None if isinstance(value, NoneAttr) else partial(write, printer, value))
                 for (key, (_, write)), value in pairs
             ],
+            self.BRACES,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Literal, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
@@ -20,24 +20,33 @@ ParseField = Callable[[AttrParser], Attribute]
 
 
 def parse_struct(
-    parser: AttrParser, fields: Mapping[str, ParseField], required: Sequence[str] = ()
+    parser: AttrParser,
+    fields: Mapping[str, ParseField],
+    required: Sequence[str] = (),
+    braces: bool = False,
 ) -> dict[str, Attribute]:
-    """Read `<key = value, ...>` with keys in any order.
+    """Read `<key = value, ...>`, or `<{key = value, ...}>`, with keys in any order.
 
     Raises ParseError for an unknown, repeated or missing key.
     """
     parser.parse_punctuation("<")
-    found = parse_fields(parser, fields)
+    if braces:
+        parser.parse_punctuation("{")
+    found = parse_fields(parser, fields, "}" if braces else ">")
+    if braces:
+        parser.parse_punctuation(">")
     for key in required:
         if key not in found:
             parser.raise_error(f"struct is missing required parameter: {key}")
     return found
 
 
-def parse_fields(parser: AttrParser, fields: Mapping[str, ParseField]) -> dict[str, Attribute]:
+def parse_fields(
+    parser: AttrParser, fields: Mapping[str, ParseField], end: Literal[">", "}"] = ">"
+) -> dict[str, Attribute]:
     """Read the fields after `<`, and `>`. Raises ParseError for an unknown or repeated key."""
     found: dict[str, Attribute] = {}
-    if parser.parse_optional_punctuation(">") is None:
+    if parser.parse_optional_punctuation(end) is None:
         while True:
             position = parser.pos
             key = parser.parse_identifier()
@@ -47,12 +56,14 @@ def parse_fields(parser: AttrParser, fields: Mapping[str, ParseField]) -> dict[s
             found[key] = fields[key](parser)
             if parser.parse_optional_punctuation(",") is None:
                 break
-        parser.parse_punctuation(">")
+        parser.parse_punctuation(end)
     return found
 
 
 def print_struct(
-    printer: Printer, fields: Sequence[tuple[str, Callable[[], None] | Attribute | None]]
+    printer: Printer,
+    fields: Sequence[tuple[str, Callable[[], None] | Attribute | None]],
+    braces: bool = False,
 ) -> None:
     """Print fields in order.
 
@@ -67,7 +78,7 @@ def print_struct(
         elif value is not None:
             value()
 
-    with printer.in_angle_brackets():
+    with printer.delimited(*(("<{", "}>") if braces else "<>")):
         printer.print_list([pair for pair in fields if pair[1] is not None], print_field)
 
 
