@@ -28,14 +28,9 @@ from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
 from ...ir.syntax.rows import Rows
 from ...ir.syntax.symbol_directives import EntryPoints
-from ..stream.executables import Executable, ExecutableEnd, ExecutableExport, executable_syntax
+from ..stream.executables import Executable, ExecutableExport, executable_end, executable_syntax
 
-row = Rows(
-    "flow",
-    {
-        "symbols": ArrayAttr.constr(BaseAttr(SymbolRefAttr)),
-    },
-)
+row = Rows("flow", {"symbols": ArrayAttr.constr(BaseAttr(SymbolRefAttr))})
 DISPATCH_TYPE = TiedFunctionType(
     ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"
 )
@@ -50,9 +45,7 @@ ReturnOp = row(
 )
 
 
-@irdl_op_definition
-class ExecutableEndOp(ExecutableEnd):
-    name = "flow.executable_end"
+ExecutableEndOp = executable_end(row, "executable_end")
 
 
 @irdl_op_definition

@@ -38,7 +38,7 @@ from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import CREATES, PURE
 from ...ir.syntax.symbol_directives import Visibility
-from ..stream.executables import Executable, ExecutableEnd, executable_syntax
+from ..stream.executables import Executable, executable_end, executable_syntax
 from .attributes import ExecutableObjectsAttr
 from .interface import PipelineLayoutAttr
 from .objects import ON_DEVICE, RESULT, row
@@ -51,19 +51,9 @@ DEVICE_TYPE = DeviceType()
 # Executables and their parts
 
 
-@irdl_op_definition
-class ExecutableEndOp(ExecutableEnd):
-    name = "hal.executable_end"
-
-
-@irdl_op_definition
-class ExecutableVariantEndOp(ExecutableEnd):
-    name = "hal.executable.variant_end"
-
-
-@irdl_op_definition
-class ExecutableSourceEndOp(ExecutableEnd):
-    name = "hal.executable.source_end"
+ExecutableEndOp = executable_end(row, "executable_end")
+ExecutableVariantEndOp = executable_end(row, "executable.variant_end")
+ExecutableSourceEndOp = executable_end(row, "executable.source_end")
 
 
 @irdl_op_definition

@@ -27,6 +27,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import RegionBody, WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import RowOperation, Rows
 from ...ir.syntax.symbol_directives import Visibility
 from .rows import row
 from .types import BindingType
@@ -92,17 +93,13 @@ class ExecutableExport(SyntaxOperation):
     )
 
 
-class ExecutableEnd(SyntaxOperation):
-    """The implied terminator of an executable or of a part of it; not printed."""
-
-    traits = traits_def(IsTerminator())
-
-    SYNTAX: ClassVar[Syntax] = " attr-dict"
+def executable_end(row: Rows, name: str) -> type[RowOperation]:
+    """Return the class of the implied terminator of an executable or of a part of it."""
+    doc = "Terminate an executable; not printed."
+    return row(name, "", " attr-dict", traits=(IsTerminator(),), doc=doc)
 
 
-@irdl_op_definition
-class ExecutableEndOp(ExecutableEnd):
-    name = "stream.executable.end"
+ExecutableEndOp = executable_end(row, "executable.end")
 
 
 @irdl_op_definition
