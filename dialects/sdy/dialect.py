@@ -54,8 +54,11 @@ from .meshes import mesh_of, shape_or_empty, verify_sharding
 # Operations --------------------------------------------------------------------------------------
 
 
-class _ShardingOp(SyntaxOperation):
-    """Base of the ops that assign a sharding to a value."""
+@irdl_op_definition
+class ShardingConstraintOp(SyntaxOperation):
+    """Constrain the sharding of a value at this point."""
+
+    name = "sdy.sharding_constraint"
 
     sharding = prop_def(ShardingAttr)
     input = operand_def()
@@ -78,18 +81,11 @@ class _ShardingOp(SyntaxOperation):
         verify_sharding(self, self.sharding.data, self.input.type)
 
 
-@irdl_op_definition
-class ShardingConstraintOp(_ShardingOp):
-    """Constrain the sharding of a value at this point."""
-
-    name = "sdy.sharding_constraint"
-
-
-@irdl_op_definition
-class ReshardOp(_ShardingOp):
-    """Change the sharding of a value; the decision has been made."""
-
-    name = "sdy.reshard"
+ReshardOp = variant(
+    ShardingConstraintOp,
+    "sdy.reshard",
+    {"__doc__": "Change the sharding of a value; the decision has been made."},
+)
 
 
 ShardingGroupOp = row(
