@@ -32,7 +32,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import kept_dimensions, number_list
-from ..ir.dialect_extension import dialect_of
+from ..ir.dialect_extension import dialect_of, variant
 from ..ir.syntax.assembly_format import Syntax, values
 from ..ir.syntax.attribute_format import FormattedAttribute, Kind, one_of
 from ..ir.syntax.operations import SyntaxOperation
@@ -139,11 +139,14 @@ class DispatchTensorAccess(SyntaxOperation):
                 )
 
 
-class DispatchTensorLoad(DispatchTensorAccess):
+@irdl_op_definition
+class DispatchTensorLoadOp(DispatchTensorAccess):
     """Load a slice of a dispatch tensor.
 
     The result may have another encoding than the source. The verifier rejects a write-only source.
     """
+
+    name = "iree_tensor_ext.dispatch.tensor.load"
 
     source = operand_def()
     source_dims = var_operand_def(IndexType())
@@ -165,11 +168,14 @@ class DispatchTensorLoad(DispatchTensorAccess):
             raise VerifyException("the source is write-only")
 
 
-class DispatchTensorStore(DispatchTensorAccess):
+@irdl_op_definition
+class DispatchTensorStoreOp(DispatchTensorAccess):
     """Store a tensor to a slice of a dispatch tensor.
 
     The verifier rejects a read-only target.
     """
+
+    name = "iree_tensor_ext.dispatch.tensor.store"
 
     value = operand_def(TensorType)
     target = operand_def()
@@ -201,20 +207,6 @@ class DispatchTensorStore(DispatchTensorAccess):
 # Current names
 
 
-@irdl_op_definition
-class DispatchTensorLoadOp(DispatchTensorLoad):
-    """Load a slice of a dispatch tensor, in the current spelling."""
-
-    name = "iree_tensor_ext.dispatch.tensor.load"
-
-
-@irdl_op_definition
-class DispatchTensorStoreOp(DispatchTensorStore):
-    """Store a tensor to a slice of a dispatch tensor, in the current spelling."""
-
-    name = "iree_tensor_ext.dispatch.tensor.store"
-
-
 DispatchWorkloadOrdinalOp = row(
     "dispatch.workload.ordinal",
     "operand -> result | ordinal:indexattr",
@@ -236,20 +228,8 @@ DispatchWorkgroupCountFromSliceOp = row(
 # Names of 2024
 
 
-@irdl_op_definition
-class FlowDispatchTensorLoadOp(DispatchTensorLoad):
-    """Load a slice of a dispatch tensor, in the spelling of 2024."""
-
-    name = "flow.dispatch.tensor.load"
-
-
-@irdl_op_definition
-class FlowDispatchTensorStoreOp(DispatchTensorStore):
-    """Store a tensor to a slice of a dispatch tensor, in the spelling of 2024."""
-
-    name = "flow.dispatch.tensor.store"
-
-
+FlowDispatchTensorLoadOp = variant(DispatchTensorLoadOp, "flow.dispatch.tensor.load")
+FlowDispatchTensorStoreOp = variant(DispatchTensorStoreOp, "flow.dispatch.tensor.store")
 FlowDispatchWorkloadOrdinalOp = flow_row(
     "dispatch.workload.ordinal",
     "operand -> result | ordinal:indexattr",

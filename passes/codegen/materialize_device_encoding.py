@@ -26,7 +26,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoad, DispatchTensorStore
+from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoadOp, DispatchTensorStoreOp
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.attribute_access import constant_integer, number_list
 from ...ir.diagnostics import OperationError
@@ -228,7 +228,7 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
 
 
 @lowering("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
-def _load(kernel: KernelLowering, load: DispatchTensorLoad) -> None:
+def _load(kernel: KernelLowering, load: DispatchTensorLoadOp) -> None:
     """Load a packed binding whole; a slice of it is extracted after unpacking."""
     bound = cast(Tensor, cast(DispatchTensor, load.source.type).bound_type)
     source = kernel.bindings.get(load.source, load.source)
@@ -259,7 +259,7 @@ def _load(kernel: KernelLowering, load: DispatchTensorLoad) -> None:
 
 
 @lowering("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
-def _store(kernel: KernelLowering, store: DispatchTensorStore) -> None:
+def _store(kernel: KernelLowering, store: DispatchTensorStoreOp) -> None:
     """Store a packed binding whole."""
     bound = cast(Tensor, cast(DispatchTensor, store.target.type).bound_type)
     target = kernel.bindings.get(store.target, store.target)

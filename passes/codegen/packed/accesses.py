@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ....dialects.iree_tensor_ext import (
     DispatchTensor,
-    DispatchTensorLoad,
-    DispatchTensorStore,
+    DispatchTensorLoadOp,
+    DispatchTensorStoreOp,
     static_list,
 )
 from ....ir.attribute_access import constant_integer
@@ -47,7 +47,7 @@ def sizes_listed(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
 
 
 def load_from(
-    load: DispatchTensorLoad,
+    load: DispatchTensorLoadOp,
     source: SSAValue,
     offsets: Sequence[SSAValue],
     sizes: Sequence[SSAValue],
@@ -73,7 +73,7 @@ def memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:
     ]
 
 
-def is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[Size]) -> bool:
+def is_whole(access: DispatchTensorLoadOp | DispatchTensorStoreOp, sizes: Sequence[Size]) -> bool:
     """Return whether an access is known to cover the whole tensor."""
     if any(offset != 0 for offset in static_list(access, "offsets")):
         return False

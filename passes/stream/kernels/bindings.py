@@ -17,9 +17,7 @@ from ....dialects.flow import dispatches as flow
 from ....dialects.iree_encoding.interfaces import Spelling, Tensor
 from ....dialects.iree_tensor_ext import (
     DispatchTensor,
-    DispatchTensorLoad,
     DispatchTensorLoadOp,
-    DispatchTensorStore,
     DispatchTensorStoreOp,
     DispatchTensorType,
     DispatchWorkgroupCountFromSliceOp,
@@ -59,8 +57,8 @@ class KernelOperations:
     """The operation classes at the boundary of kernels, in one spelling of IREE's dialects."""
 
     tensor: type[DispatchTensor]
-    load: type[DispatchTensorLoad]
-    store: type[DispatchTensorStore]
+    load: type[DispatchTensorLoadOp]
+    store: type[DispatchTensorStoreOp]
     ordinal: type[Operation]
     workgroup_count: type[Operation]
 
