@@ -5,7 +5,8 @@ Example:
     row = Rows("hal", {"buffer": BufferType()})
     row("buffer.load", "source:buffer offset -> value:any", "<$source : type($source)>[...] ...")
 
-Rows are for operations without methods of their own. `name:kind` is an operand or result. The
+Rows are for operations without methods of their own whose operands and properties code reads by
+position or through `values`, not as typed fields. `name:kind` is an operand or result. The
 default kind is index unless the rows set another one. `name:kind/kind` is one of several types,
 `kind?` an optional value, `kind*` a variadic one. Properties follow `|`, regions a second `|`.
 `verify=` adds checks to those of the format.
