@@ -228,8 +228,16 @@ DispatchWorkgroupCountFromSliceOp = row(
 # Names of 2024
 
 
-FlowDispatchTensorLoadOp = variant(DispatchTensorLoadOp, "flow.dispatch.tensor.load")
-FlowDispatchTensorStoreOp = variant(DispatchTensorStoreOp, "flow.dispatch.tensor.store")
+FlowDispatchTensorLoadOp = variant(
+    DispatchTensorLoadOp,
+    "flow.dispatch.tensor.load",
+    {"__doc__": "Load a slice of a dispatch tensor, in the spelling of 2024."},
+)
+FlowDispatchTensorStoreOp = variant(
+    DispatchTensorStoreOp,
+    "flow.dispatch.tensor.store",
+    {"__doc__": "Store a tensor to a slice of a dispatch tensor, in the spelling of 2024."},
+)
 FlowDispatchWorkloadOrdinalOp = flow_row(
     "dispatch.workload.ordinal",
     "operand -> result | ordinal:indexattr",
