@@ -30,9 +30,13 @@ class Quantization:
 
 
 def _storage_range(parser: AttrParser) -> tuple[IntegerType, int, int, str]:
-    """Parse `i8`, `u8` or `i8<-127:127>`; return type, minimum, maximum and the letter."""
+    """Parse `i8` or `u8`, also as `si8` or `ui8`, or `i8<-127:127>`.
+
+    Return type, minimum, maximum and the letter `i` or `u`.
+    """
     position = parser.pos
     word = parser.parse_identifier()
+    word = {"si": "i", "ui": "u"}.get(word[:2], word[:2]) + word[2:]
     if word[:1] not in ("i", "u") or not word[1:].isdecimal() or not 0 < int(word[1:]) <= 32:
         parser.raise_error(f"expected a storage type such as i8 or u8, got {word}", position)
     width = int(word[1:])

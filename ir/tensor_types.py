@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import cast
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -114,9 +114,31 @@ def static_shape_or_none(value: SSAValue) -> StaticShape | None:
     return None if shape is None or None in shape else static_shape(value)
 
 
+class BoundedSize(int):
+    """A dynamic size that is at most `bound`."""
+
+    bound: int
+
+    def __new__(cls, bound: int) -> Self:
+        """Return a negative number, as for each dynamic size."""
+        size = super().__new__(cls, DYNAMIC_INDEX)
+        size.bound = bound
+        return size
+
+
+def map_size(size: int, compute: Callable[[int], int]) -> int:
+    """Compute a size from another one, or the bound of a dynamic one from its bound."""
+    if isinstance(size, BoundedSize):
+        return BoundedSize(compute(size.bound))
+    return DYNAMIC_INDEX if size < 0 else compute(size)
+
+
 def sizes_agree(left: int, right: int) -> bool:
-    """Return whether two sizes are compatible; a dynamic (negative) size is compatible with any."""
-    return left == right or left < 0 or right < 0
+    """Return whether sizes can be equal; a dynamic (negative) one is any number up to its bound."""
+    if left >= 0 and right >= 0:
+        return left == right
+    dynamic, other = (left, right) if left < 0 else (right, left)
+    return not isinstance(dynamic, BoundedSize) or other <= dynamic.bound
 
 
 def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:

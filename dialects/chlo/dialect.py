@@ -50,6 +50,17 @@ def verify_broadcasting(operation: Operation) -> None:
     require_shape(operation, _broadcast(small, large))
 
 
+def _verify_comparison(operation: Operation) -> None:
+    """Check the words of a comparison, and that its result has the shape of the operands."""
+    for name, kind in (
+        ("comparison_direction", ComparisonDirectionAttr),
+        ("compare_type", ComparisonTypeAttr),
+    ):
+        if not isinstance(found := attribute(operation, name), kind | None):
+            raise VerifyException(f"expected {name} to be a {kind.name}, got {found}")
+    verify_broadcasting(operation)
+
+
 def verify_broadcasting_select(operation: Operation) -> None:
     """Check that all operands can be broadcast to the result."""
     if not all(isinstance(each, TensorType) for each in _types(operation)):
@@ -184,7 +195,7 @@ ROWS: list[type[Operation]] = [
         "chlo.broadcast_compare",
         "lhs rhs -> result | broadcast_dimensions:numbers? comparison_direction compare_type?",
         " $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
-        verify=verify_broadcasting,
+        verify=_verify_comparison,
     ),
     define(
         "chlo.broadcast_select",
@@ -194,7 +205,7 @@ ROWS: list[type[Operation]] = [
     ),
     define(
         "chlo.top_k",
-        "operand -> values indices | k:i64attr is_stable?",
+        "operand -> values indices | k:i64attr is_stable:bool?",
         (
             Custom(_parse_top_k, _print_top_k, ("k", "is_stable")),
             " attr-dict : ",

@@ -110,7 +110,7 @@ class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
 
     FIELDS: ClassVar[dict[str, FieldParser]]
     ALWAYS: ClassVar[tuple[str, ...]] = ()
-    """Fields that are printed even if they have the default value."""
+    """Fields that cannot be left out."""
 
     @classmethod
     def of(cls, **values: FieldValue) -> Self:
@@ -141,7 +141,8 @@ class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
 
             return run
 
-        parse_struct(parser, {name: reader(name, parse) for name, parse in cls.FIELDS.items()})
+        fields = {name: reader(name, parse) for name, parse in cls.FIELDS.items()}
+        parse_struct(parser, fields, cls.ALWAYS)
         return cls.of(**found)
 
     @classmethod

@@ -6,6 +6,7 @@ The verifiers raise VerifyException.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -19,9 +20,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, integer, number_list
-from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree
+from ...ir.tensor_types import element_count, map_size, shape_text, shapes_agree, sizes_agree
 from ..quant import quantization
-from .element_checks import verify_promotion
+from .element_checks import elements_agree, verify_promotion
+from .types import tensor_sizes
 
 Shape = tuple[int, ...]
 """The size of each dimension, negative if it is dynamic."""
@@ -38,12 +40,12 @@ def require_tensor(value_type: Attribute, what: str) -> TensorType[Any]:
 
 def operand_shape(operation: Operation, index: int) -> Shape:
     """Return the shape of an operand. Raises VerifyException if it is no tensor."""
-    return tuple(require_tensor(operation.operand_types[index], f"operand {index}").get_shape())
+    return tensor_sizes(require_tensor(operation.operand_types[index], f"operand {index}"))
 
 
 def result_shape(operation: Operation, index: int = 0) -> Shape:
     """Return the shape of a result. Raises VerifyException if it is no tensor."""
-    return tuple(require_tensor(operation.result_types[index], f"result {index}").get_shape())
+    return tensor_sizes(require_tensor(operation.result_types[index], f"result {index}"))
 
 
 def require_shape(operation: Operation, expected: Sequence[int], index: int = 0) -> None:
@@ -92,11 +94,10 @@ def verify_complex_parts(operation: Operation) -> None:
     )
     if operation.name == "stablehlo.complex":
         source, result = result, source
-    element: Attribute = source
     expected: Attribute = source
     if isinstance(source, ComplexType):
         expected = cast("ComplexType[Any]", source).element_type
-    if result != expected and not quantization(element):
+    if not elements_agree(result, expected):
         raise VerifyException(f"expected elements of type {expected} beside {source}, got {result}")
 
 
@@ -250,12 +251,17 @@ def infer_slice(operation: Operation) -> Shape:
         raise VerifyException(f"expected {len(source)} starts, limits and strides")
     sizes: list[int] = []
     for size, start, limit, stride in zip(source, starts, limits, strides, strict=True):
-        if start < 0 or stride < 1 or start > limit or (size >= 0 and limit > size):
+        is_within = limit <= size if size >= 0 else sizes_agree(size, limit)
+        if start < 0 or stride < 1 or start > limit or not is_within:
             raise VerifyException(
                 f"slice [{start}:{limit}:{stride}] does not lie in a dimension of size {size}"
             )
         sizes.append(-(-(limit - start) // stride))
     return tuple(sizes)
+
+
+def _padded(size: int, around: int, between: int) -> int:
+    return size + max(size - 1, 0) * between + around
 
 
 def infer_pad(operation: Operation) -> Shape:
@@ -271,11 +277,8 @@ def infer_pad(operation: Operation) -> Shape:
     for size, before, behind, between in zip(source, low, high, interior, strict=True):
         if between < 0:
             raise VerifyException(f"interior padding cannot be negative, got {between}")
-        if size < 0:
-            sizes.append(-1)
-            continue
-        total = size + max(size - 1, 0) * between + before + behind
-        if total < 0:
+        total = map_size(size, partial(_padded, around=before + behind, between=between))
+        if size >= 0 > total:
             raise VerifyException(
                 f"padding {before}, {behind} of dimension size {size} gives "
                 f"the negative size {total}"

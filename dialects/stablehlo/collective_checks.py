@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     FunctionType,
     IntegerAttr,
     IntegerType,
@@ -18,7 +17,6 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -48,9 +46,6 @@ def verify_id(operation: Operation) -> None:
 def _rows(operation: Operation, name: str) -> list[list[int]]:
     """Return the rows of a two-dimensional attribute."""
     found: Any = attribute(operation, name)
-    is_table = isinstance(found, DenseIntOrFPElementsAttr) and len(found.get_shape()) == 2
-    if not is_table or found.get_element_type() != i64:
-        raise VerifyException(f"expected '{name}' to be a tensor of rank 2 and i64, got {found}")
     count, length = found.get_shape()
     numbers = list(number_list(cast(Attribute, found)))
     return [numbers[row * length : (row + 1) * length] for row in range(count)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from . import collective_checks
+from . import checks, collective_checks
 from .syntax import define
 
-_GROUPS = "replica_groups channel_handle? use_global_device_ids?"
+_GROUPS = "replica_groups:groups channel_handle:channel? use_global_device_ids:unit?"
 
 ROWS = [
     define(
@@ -28,7 +28,7 @@ ROWS = [
     ),
     define(
         "stablehlo.collective_reduce",
-        f"operands_* -> results_* | {_GROUPS} has_dynamic_root? | computation",
+        f"operands_* -> results_* | {_GROUPS} has_dynamic_root:bool? | computation",
         pure=False,
         verify=collective_checks.verify_all_reduce,
     ),
@@ -46,35 +46,40 @@ ROWS = [
     ),
     define(
         "stablehlo.all_to_all",
-        "operands_* -> results_* | replica_groups channel_handle? split_dimension:i64attr "
+        "operands_* -> results_* | replica_groups:groups channel_handle:channel? split_dimension:i64attr "
         "concat_dimension:i64attr split_count:i64attr",
         pure=False,
         verify=collective_checks.verify_all_to_all,
     ),
     define(
         "stablehlo.collective_permute",
-        "operand -> result | source_target_pairs channel_handle?",
+        "operand -> result | source_target_pairs:table channel_handle:channel?",
         pure=False,
         verify=collective_checks.verify_collective_permute,
     ),
     define(
         "stablehlo.collective_broadcast",
-        "operand -> result | replica_groups channel_handle?",
+        "operand -> result | replica_groups:groups channel_handle:channel?",
         pure=False,
         verify=collective_checks.verify_collective_broadcast,
     ),
-    define("stablehlo.cross-replica-sum", "operand -> result | replica_groups", pure=False),
+    define(
+        "stablehlo.cross-replica-sum",
+        "operand -> result | replica_groups:groups",
+        pure=False,
+        verify=checks.verify_same_shape,
+    ),
     define("stablehlo.async_start", "inputs* -> result | | body", pure=False),
     define("stablehlo.async_done", "future -> results_*", pure=False),
     define(
         "stablehlo.send",
-        "inputs* token -> result | channel_handle is_host_transfer? source_target_pairs?",
+        "inputs* token -> result | channel_handle:channel is_host_transfer:bool? source_target_pairs:table?",
         pure=False,
         verify=collective_checks.verify_send,
     ),
     define(
         "stablehlo.recv",
-        "token -> results_* | channel_handle is_host_transfer? source_target_pairs?",
+        "token -> results_* | channel_handle:channel is_host_transfer:bool? source_target_pairs:table?",
         pure=False,
         verify=collective_checks.verify_recv,
     ),

@@ -33,7 +33,7 @@ from .collective_checks import verify_composite
 from .lapack_calls import lapack_name
 from .lapack_checks import verify_custom_call
 from .syntax import Custom, define, string
-from .types import TokenType
+from .types import TokenType, tensor_sizes
 
 ReturnOp = Rows("stablehlo", {}, default="any")(
     "return",
@@ -122,7 +122,8 @@ def _compatible(found: Sequence[Attribute], expected: Sequence[Attribute]) -> bo
     def agree(one: Attribute, other: Attribute) -> bool:
         same = element_type(one) == element_type(other)
         if isinstance(one, TensorType) and isinstance(other, TensorType):
-            return same and shapes_agree(one.get_shape(), other.get_shape())
+            sizes = [tensor_sizes(each) for each in (one, other)]  # pyright: ignore
+            return same and shapes_agree(*sizes)
         return one == other
 
     return len(found) == len(expected) and all(map(agree, found, expected))
@@ -186,31 +187,30 @@ def _print_regions(printer: Printer, operation: Operation) -> None:
 
 
 class _ListSyntax(IRDLOperation):
-    """`%a, %b : t, u`, or `()` for nothing: operands and results have the same types."""
+    """`{note = 1 : i32} %a, %b : t, u`, or `()` for no values: results have the operands' types."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
+        attributes = parser.parse_optional_attr_dict()
         if parser.parse_optional_punctuation("("):
             parser.parse_punctuation(")")
-            return cls.create(attributes=parser.parse_optional_attr_dict())
+            return cls.create(attributes=attributes)
         values = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, parser.parse_unresolved_operand
         )
-        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         operands = parser.resolve_operands(values, types, position)
         return cls.create(operands=operands, result_types=types, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
         if not self.operands:
             printer.print_string("()")
-            printer.print_op_attributes(self.attributes)
             return
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_list(self.operand_types, printer.print_attribute)
 
@@ -391,9 +391,9 @@ ROWS: list[type[IRDLOperation]] = [
     ),
     define(
         "stablehlo.custom_call",
-        "inputs* -> results_* | call_target_name:str has_side_effect? backend_config? "
-        "api_version? called_computations? operand_layouts? result_layouts? "
-        "output_operand_aliases?",
+        "inputs* -> results_* | call_target_name:str has_side_effect:bool? backend_config? "
+        "api_version:i32attr? called_computations:array? operand_layouts:array? "
+        "result_layouts:array? output_operand_aliases:array?",
         (" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
         effects=_CallEffects(),
         verify=_verify_call,

@@ -14,10 +14,12 @@ from xdsl.dialects.builtin import (
     Float128Type,
     FloatTF32Type,
     IndexType,
+    IntAttr,
     IntegerType,
-    NoneAttr,
+    MemRefType,
     Signedness,
     TensorType,
+    TupleType,
     UnrankedTensorType,
     i1,
 )
@@ -25,8 +27,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type
+from ...ir.tensor_types import BoundedSize
 from ..quant import quantization
-from .types import BoundsAttr
+from .quantization_checks import verify_quantized_types
+from .types import TokenType, tensor_sizes
 
 _NAMES = {
     "p": "i1",
@@ -35,10 +39,15 @@ _NAMES = {
     "f": "floats",
     "c": "complex numbers",
     "q": "quantised numbers",
+    "a": "numbers quantised along an axis",
     "x": "index",
+    "t": "tokens",
+    "u": "tuples",
+    "m": "memrefs",
 }
 
 _ANY = "pifcq"
+_ALL = "pifcqa"
 
 
 def _chlo(names: str) -> str:
@@ -49,8 +58,8 @@ _ROWS = f"""
 cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh : fcq -> =
 ceil floor round_nearest_afz round_nearest_even reduce_precision : fq -> =
 is_finite : fq -> p
-uniform_quantize : fq -> q
-uniform_dequantize : q -> f
+uniform_quantize : fqa -> qa
+uniform_dequantize : qa -> f
 popcnt count_leading_zeros : i -> =
 not : pi -> =
 abs : sfcq -> sfq
@@ -58,8 +67,9 @@ sign : sfcq -> =
 negate : ifcq -> =
 real imag : fc -> f
 convert : pifc -> pifc
-bitcast_convert : {_ANY} -> {_ANY}
-add multiply maximum minimum : {_ANY} = -> =
+bitcast_convert : {_ALL} -> {_ALL}
+add : {_ALL} = -> =
+multiply maximum minimum : {_ANY} = -> =
 subtract divide power remainder : ifcq = -> =
 atan2 : fcq = -> =
 and or xor : pi = -> =
@@ -67,20 +77,22 @@ shift_left shift_right_arithmetic shift_right_logical : i = -> =
 complex : f = -> c
 clamp concatenate : {_ANY} = -> =
 pad : {_ANY} =.0 -> =
-reverse transpose broadcast slice : {_ANY} -> =
-reshape broadcast_in_dim : {_ANY} -> =.s
+reverse broadcast slice : {_ANY} -> =
+transpose : {_ALL} -> =
+reshape broadcast_in_dim : {_ALL} -> =.s
 select : p {_ANY} 1 -> 1
 compare : {_ANY} = -> p
 torch_index_select : {_ANY} i -> =
 gather dynamic_gather : {_ANY} i -> =
 dynamic_slice set_dimension_size : {_ANY} i.0 -> =
 dynamic_update_slice : {_ANY} = i.0 -> =
-dynamic_reshape dynamic_broadcast_in_dim real_dynamic_slice : {_ANY} ix.1 -> =
+dynamic_reshape dynamic_broadcast_in_dim : {_ALL} ix.1 -> =
+real_dynamic_slice : {_ANY} ix.1? -> =
 dynamic_pad : {_ANY} =.0 ix.1 -> =
 iota : -> ifcq
 dynamic_iota : ix.1 -> ifcq
-get_dimension_size : {_ANY} -> i
-dot dot_general convolution : {_ANY} -> {_ANY}
+get_dimension_size : {_ALL} -> i
+dot dot_general convolution : {_ANY} {_ALL} -> {_ALL}
 dynamic_conv : {_ANY} {_ANY} i.2 -> {_ANY}
 fft : fc -> fc
 cholesky : fcq -> =
@@ -88,8 +100,19 @@ triangular_solve : fc = -> =
 batch_norm_inference batch_norm_training batch_norm_grad : fq = -> =
 rng : pif.0 =.0 ix.1 -> =
 rng_bit_generator : if -> = if
-map all_reduce reduce_scatter : {_ANY} -> {_ANY}
+einsum unary_einsum : {_ANY} -> {_ANY}
+cross-replica-sum : {_ANY} -> =
+map reduce reduce_window select_and_scatter all_reduce reduce_scatter : {_ANY} -> {_ANY}
+scatter : {_ANY}x -> {_ANY}
 sort all_gather all_to_all collective_permute collective_broadcast : {_ANY} -> ~
+optimization_barrier : {_ANY}t -> {_ANY}t
+while : {_ALL}tm -> {_ALL}tm
+if : p -> {_ALL}tu
+case : i -> {_ALL}tu
+custom_call : {_ALL}tum -> {_ALL}tum
+outfeed send : {_ALL}t -> t
+infeed recv : t -> {_ALL}t
+chlo.scan : {_ALL} -> {_ALL}
 chlo.top_k : pifq -> = i
 chlo.ragged_dot : {_ANY} {_ANY} i -> {_ANY}
 chlo.constant_like : {_ANY} -> {_ANY}
@@ -102,10 +125,14 @@ chlo.mulhi : i = -> =
 """Names, then the elements of each operand, of which the last hold for the rest, and of results.
 
 `=` is the element type of the first operand, `1` that of the next, `~` that of the operand at the
-same position. After a dot follows the rank, of a known shape if it is not 0, or `s` for any known
-shape. Operands that share a word with a rank have elements of one type.
+same position. After a dot follows the rank, of a known shape if it is not 0 and has no `?`, or `s`
+for a known shape, of which one size may be dynamic with a bound. Operands that share a word with a
+rank have elements of one type. Tokens, tuples and memrefs are values without elements.
 A row is also that of `chlo.broadcast_...`.
 """
+
+_OTHERS: dict[type[Attribute], str] = {TokenType: "t", TupleType: "u", MemRefType: "m"}
+"""The letters of types without elements that a table of elements could name."""
 
 _SAME_AS = {"=": 0, "1": 1}
 """The operand that a word names."""
@@ -129,8 +156,8 @@ _MAX_WIDTH = 64
 
 
 def _kind(element: Attribute) -> str:
-    if quantization(element) is not None:
-        return "q"
+    if (stored := quantization(element)) is not None:
+        return "q" if stored.axis is None else "a"
     if isinstance(element, ComplexType):
         part = cast("ComplexType[Any]", element).element_type
         return "c" if isinstance(part, Float32Type | Float64Type) else "?"
@@ -157,25 +184,14 @@ def _width(integer: Attribute) -> tuple[int, Signedness]:
 
 
 def _verify_rank(tensor: TensorType[Any], rank: str, what: str) -> None:
-    known = rank == "0" or tensor.has_static_shape() or tensor.encoding != NoneAttr()
-    if not known or (rank != "s" and tensor.get_num_dims() != int(rank)):
+    dynamic = [size for size in tensor_sizes(tensor) if size < 0]
+    one_bound = rank == "s" and len(dynamic) == 1 and isinstance(dynamic[0], BoundedSize)
+    known = not dynamic or one_bound or rank.endswith("?")
+    if not known or (rank != "s" and tensor.get_num_dims() != int(rank.rstrip("?"))):
         wanted = (
             "a known shape" if rank == "s" else f"rank {rank}{' and a known shape' * (rank != '0')}"
         )
         raise VerifyException(f"expected {what} to have {wanted}, got {tensor}")
-
-
-def verify_bounds(tensor: TensorType[Any]) -> None:
-    """Check that a type's bounds, if it has any, are those of its dynamic sizes."""
-    bounds, sizes = tensor.encoding, tensor.get_shape()
-    if not isinstance(bounds, BoundsAttr):
-        return
-    if len(bounds.data) != len(sizes) or any(
-        bound is not None and size >= 0 for bound, size in zip(bounds.data, sizes, strict=True)
-    ):
-        raise VerifyException(
-            f"expected a bound or '?' for each dynamic size, '?' for others, got {tensor}"
-        )
 
 
 def _verify_elements(
@@ -184,11 +200,11 @@ def _verify_elements(
     """Check the elements of operands or results, as the row of an op says."""
     kinds, _ = _KINDS[operation.name]
     for index, each in enumerate(found):
+        word, _, rank = words[min(index, len(words) - 1)].partition(".")
+        if (letter := _OTHERS.get(type(each))) is not None and letter in word:
+            continue
         if not isinstance(each, TensorType | UnrankedTensorType):
             raise VerifyException(f"expected {what} {index} to be a tensor, got {each}")
-        if isinstance(each, TensorType):
-            verify_bounds(cast("TensorType[Any]", each))
-        word, _, rank = words[min(index, len(words) - 1)].partition(".")
         if rank and isinstance(each, TensorType):
             _verify_rank(cast("TensorType[Any]", each), rank, f"{what} {index}")
             if index >= len(words):
@@ -208,13 +224,28 @@ def _verify_elements(
 
 def _verify_same(one: Attribute, element: Attribute) -> None:
     wanted = element_type(one)
-    if element != wanted and not (quantization(element) or quantization(wanted)):
+    if not elements_agree(element, wanted):
         raise VerifyException(f"requires the same element type, got {wanted} and {element}")
+
+
+def elements_agree(one: Attribute, other: Attribute) -> bool:
+    """Return whether elements have one type, or are quantised and stored alike."""
+    return one == other or _stored(one) == _stored(other)
+
+
+def _stored(element: Attribute) -> Attribute | tuple[Attribute, ...]:
+    """Return what quantised elements that an op takes together have in common."""
+    found = quantization(element)
+    if found is None:
+        return element
+    return (found.storage, found.expressed, IntAttr(found.minimum), IntAttr(found.maximum))
 
 
 def verify_factors(operation: Operation) -> None:
     """Check that both factors have one element type, or are quantised. Raises VerifyException."""
-    _verify_same(operation.operand_types[0], element_type(operation.operand_types[1]))
+    left, right = (element_type(each) for each in operation.operand_types[:2])
+    if left != right and not (quantization(left) or quantization(right)):
+        raise VerifyException(f"requires the same element type, got {left} and {right}")
 
 
 def _widths(element: Attribute) -> tuple[str, int]:
@@ -227,8 +258,12 @@ def _widths(element: Attribute) -> tuple[str, int]:
 
 def _is_promotable(given: Attribute, wanted: Attribute) -> bool:
     """Return whether a body may take elements of a type as those of another one."""
-    if given == wanted or quantization(given) or quantization(wanted):
+    if given == wanted:
         return True
+    stored, taken = quantization(given), quantization(wanted)
+    if stored is not None and taken is not None:
+        same = stored.expressed == taken.expressed
+        return same and _is_promotable(stored.storage, taken.storage)
     (kind, bits), (wanted_kind, most) = _widths(given), _widths(wanted)
     return kind == wanted_kind and bits <= most
 
@@ -260,5 +295,6 @@ def with_element_kinds(
             verify(operation)
         _verify_elements(operation, operation.operand_types, operands, "operand")
         _verify_elements(operation, operation.result_types, results, "result")
+        verify_quantized_types(operation)
 
     return verify_all

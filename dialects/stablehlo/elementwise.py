@@ -35,7 +35,7 @@ _BINARY = (
 UNARY_OPS = [
     define(
         f"stablehlo.{name}",
-        "operand -> result | result_accuracy?",
+        "operand -> result | result_accuracy:accuracy?",
         " $operand attr-dict : types($operand, $result)",
         verify=verify_complex_parts if name in ("real", "imag", "abs") else verify_same_shape,
     )

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, integer, number_list
-from ...ir.tensor_types import shapes_agree
+from ...ir.tensor_types import BoundedSize, shapes_agree
 from .attributes import GatherAttr, ScatterAttr
 from .checks import (
     Shape,
@@ -32,8 +32,9 @@ def verify_set_dimension_size(operation: Operation) -> None:
     """Check the dimension, the size, and the sizes that stay. Raises VerifyException."""
     verify_dimension(operation)
     kept, dimension = operand_shape(operation, 0), integer(operation, "dimension")
-    if isinstance(operation.result_types[0], TensorType):
-        require_shape(operation, (*kept[:dimension], -1, *kept[dimension + 1 :]))
+    size = kept[dimension]
+    size = BoundedSize(size) if size >= 0 else size
+    require_shape(operation, (*kept[:dimension], size, *kept[dimension + 1 :]))
     if element_type(operation.operand_types[1]) != i32:
         raise VerifyException(f"expected a size of i32, got {operation.operand_types[1]}")
 
@@ -170,10 +171,8 @@ def verify_scatter_indices(operation: Operation) -> None:
                 f"window size {updates[dimension]} does not fit a dimension of size {most}"
             )
     for index in range(count):
-        if (
-            operand_shape(operation, index) != source
-            or operand_shape(operation, count + 1 + index) != updates
-        ):
+        others = operand_shape(operation, index), operand_shape(operation, count + 1 + index)
+        if not all(map(shapes_agree, others, (source, updates))):
             raise VerifyException(
                 "expected all inputs to have the same shape, and all updates to have the same shape"
             )
@@ -210,3 +209,6 @@ def verify_dynamic_ranges(operation: Operation) -> None:
     require_shape(operation, (-1,) * len(source))
     for index in range(-3, 0):
         verify_sizes(operation, len(operation.operands) + index)
+    starts, limits, strides = operation.operand_types[-3:]
+    if operation.name == "stablehlo.real_dynamic_slice" and not starts == limits == strides:
+        raise VerifyException(f"expected indices of one type, got {starts}, {limits} and {strides}")

@@ -199,14 +199,19 @@ def verify_convolution(operation: Operation) -> None:
 
 
 def verify_dynamic_conv(operation: Operation) -> None:
-    """Check the elements, and that the padding has a pair for each spatial dimension."""
+    """Check the shape of a convolution whose spatial sizes depend on an operand, the padding."""
+    from .windows import convolution_numbers, convolution_shape
+
+    product_checks.verify_precision(operation)
     verify_factors(operation)
-    rank = len(checks.operand_shape(operation, 0))
+    sizes, roles = convolution_shape(operation), convolution_numbers(operation).data[2]
+    rank = len(sizes)
     if not shapes_agree(checks.operand_shape(operation, 2), (rank - 2, 2)):
         raise VerifyException(
             f"expected {rank - 2} pairs of padding, got {operation.operand_types[2]}"
         )
-    checks.require_shape(operation, (-1,) * rank)
+    shape = [size if role in ("b", "f") else -1 for size, role in zip(sizes, roles, strict=True)]
+    checks.require_shape(operation, shape)
 
 
 def verify_dot_general(operation: Operation) -> None:
@@ -245,12 +250,12 @@ ROWS = [
     ),
     define(
         "stablehlo.einsum",
-        "lhs rhs -> result | einsum_config",
+        "lhs rhs -> result | einsum_config:str",
         " $lhs, $rhs, config = $einsum_config attr-dict : signature($lhs, $rhs, $result)",
     ),
     define(
         "stablehlo.unary_einsum",
-        "operand -> result | einsum_config",
+        "operand -> result | einsum_config:str",
         " $operand, config = $einsum_config attr-dict : signature($operand, $result)",
     ),
     define(
@@ -308,18 +313,18 @@ ROWS = [
     ),
     define(
         "stablehlo.batch_norm_training",
-        "operand scale offset -> output batch_mean batch_var | epsilon feature_index:i64attr",
+        "operand scale offset -> output batch_mean batch_var | epsilon:float feature_index:i64attr",
         verify=product_checks.verify_batch_norm,
     ),
     define(
         "stablehlo.batch_norm_inference",
-        "operand scale offset mean variance -> result | epsilon feature_index:i64attr",
+        "operand scale offset mean variance -> result | epsilon:float feature_index:i64attr",
         verify=product_checks.verify_batch_norm,
     ),
     define(
         "stablehlo.batch_norm_grad",
         "operand scale mean variance grad_output -> grad_operand grad_scale grad_offset | "
-        "epsilon feature_index:i64attr",
+        "epsilon:float feature_index:i64attr",
         verify=product_checks.verify_batch_norm,
     ),
 ]

@@ -232,12 +232,12 @@ ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.scatter",
         "inputs* scatter_indices updates* -> results_* | scatter_dimension_numbers "
-        "indices_are_sorted? unique_indices? | update_computation",
+        "indices_are_sorted:bool? unique_indices:bool? | update_computation",
         verify=verify_scatter,
     ),
     define(
         "stablehlo.sort",
-        "inputs* -> results_* | dimension:i64attr? is_stable? | comparator",
+        "inputs* -> results_* | dimension:i64attr? is_stable:bool? | comparator",
         verify=verify_sort,
     ),
     define(

@@ -183,12 +183,12 @@ ROWS = [
     define(
         "stablehlo.gather",
         "operand start_indices -> result"
-        " | dimension_numbers slice_sizes:numbers indices_are_sorted?",
+        " | dimension_numbers slice_sizes:numbers indices_are_sorted:bool?",
         verify=index_checks.verify_gather,
     ),
     define(
         "stablehlo.dynamic_gather",
-        "operand start_indices slice_sizes -> result | dimension_numbers indices_are_sorted?",
+        "operand start_indices slice_sizes -> result | dimension_numbers indices_are_sorted:bool?",
         verify=index_checks.verify_gather,
     ),
     define(

@@ -11,14 +11,27 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    FloatAttr,
     FunctionType,
     IntegerAttr,
     StringAttr,
+    TensorType,
     i1,
     i64,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import BaseAttr, IRDLOperation, OpDef, VariadicDef
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    BaseAttr,
+    EqAttrConstraint,
+    EqIntConstraint,
+    IRDLOperation,
+    OpDef,
+    ParamAttrConstraint,
+    RangeOf,
+    VariadicDef,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure, RecursiveMemoryEffect
@@ -35,9 +48,12 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from ...ir.syntax.rows import Kind, RowOperation, Rows
 from .attributes import (
+    ChannelHandleAttr,
     ComparisonDirectionAttr,
     ComparisonTypeAttr,
     FftTypeAttr,
+    ReplicaGroupMeshAxesAttr,
+    ResultAccuracyAttr,
     RngAlgorithmAttr,
     RngDistributionAttr,
     TransposeAttr,
@@ -46,13 +62,28 @@ from .element_checks import with_element_kinds
 
 Verifier = Callable[[Operation], None]
 
+
+def _dense(rank: int) -> AttrConstraint:
+    """Return the constraint to dense numbers of i64 with a number of dimensions."""
+    shape = ArrayAttr.constr(RangeOf(AnyAttr()).of_length(EqIntConstraint(rank)))
+    tensor = ParamAttrConstraint(TensorType, (shape, EqAttrConstraint(i64), AnyAttr()))
+    return ParamAttrConstraint(DenseIntOrFPElementsAttr, (tensor, AnyAttr()))
+
+
+_TABLE = _dense(2)
+
 _KINDS: Mapping[str, Kind] = {
+    "accuracy": ResultAccuracyAttr,
     "bool": IntegerAttr.constr(i1),
+    "channel": ChannelHandleAttr,
     "comparison": ComparisonTypeAttr,
     "direction": ComparisonDirectionAttr,
+    "float": FloatAttr,
     "distribution": RngDistributionAttr,
-    "numbers": DenseArrayBase.constr(i64) | BaseAttr(DenseIntOrFPElementsAttr),
+    "groups": _TABLE | BaseAttr(ReplicaGroupMeshAxesAttr),
+    "numbers": DenseArrayBase.constr(i64) | _dense(1),
     "rng_algorithm": RngAlgorithmAttr,
+    "table": _TABLE,
     "transform": FftTypeAttr,
     "transposition": TransposeAttr,
 }

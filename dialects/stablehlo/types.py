@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
-from xdsl.ir import Attribute, Data, TypeAttribute
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import plain_type
 from ...ir.syntax.attribute_format import FormattedAttribute, Kind, list_of
 from ...ir.syntax.structs import parse_fields
+from ...ir.tensor_types import BoundedSize, VerifiableTensorEncoding
 
 # Dimensions of convolutions ----------------------------------------------------------------------
 
@@ -124,7 +126,7 @@ class ConvAttr(Data[tuple[DimensionRoles, DimensionRoles, DimensionRoles]]):
 
 
 @irdl_attr_definition
-class BoundsAttr(Data[tuple[int | None, ...]]):
+class BoundsAttr(Data[tuple[int | None, ...]], VerifiableTensorEncoding):
     """`#stablehlo.bounds<3, ?>`: upper bounds of the dynamic sizes of a type."""
 
     name = "stablehlo.bounds"
@@ -137,6 +139,25 @@ class BoundsAttr(Data[tuple[int | None, ...]]):
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{_bounds_text(self.data)}>")
+
+    def verify_encoding(self, tensor: TensorType[Attribute]) -> None:
+        """Check that the bounds are those of the dynamic sizes. Raises VerifyException."""
+        sizes = tensor.get_shape()
+        if len(self.data) != len(sizes) or any(
+            bound is not None and size >= 0 for bound, size in zip(self.data, sizes, strict=True)
+        ):
+            raise VerifyException(
+                f"expected a bound or '?' for each dynamic size, '?' for others, got {tensor}"
+            )
+
+
+def tensor_sizes(tensor: TensorType[Any]) -> tuple[int, ...]:
+    """Return the sizes of a type; dynamic ones are negative, those with a bound `BoundedSize`."""
+    sizes, bounds = tensor.get_shape(), tensor.encoding
+    if not isinstance(bounds, BoundsAttr):
+        return tuple(sizes)
+    pairs = zip(sizes, bounds.data, strict=True)
+    return tuple(size if bound is None else BoundedSize(bound) for size, bound in pairs)
 
 
 @irdl_attr_definition

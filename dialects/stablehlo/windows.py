@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
+from ...ir.tensor_types import map_size
 from .checks import operand_shape
 from .types import ConvAttr
 
@@ -39,10 +40,14 @@ class Window:
 
     def count(self, extent: int) -> int:
         """Return the number of windows that fit; negative if the dimension is dynamic."""
-        if extent < 0 or self.size < 0:
+        if self.size < 0:
             return -1
-        room = self.padded(extent)
-        return 0 if room < self.reach or room == 0 else (room - self.reach) // self.stride + 1
+
+        def windows(size: int) -> int:
+            room = self.padded(size)
+            return 0 if room < self.reach or room == 0 else (room - self.reach) // self.stride + 1
+
+        return map_size(extent, windows)
 
     @property
     def is_plain(self) -> bool:

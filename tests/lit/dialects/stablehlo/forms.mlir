@@ -75,6 +75,10 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     // CHECK: stablehlo.get_tuple_element {{.*}}[1] : (tuple<tensor<4xf32>, tensor<f32>>) -> tensor<f32>
     %tuple = stablehlo.tuple %a, %4 : tuple<tensor<4xf32>, tensor<f32>>
     %member = "stablehlo.get_tuple_element"(%tuple) <{index = 1 : i32}> : (tuple<tensor<4xf32>, tensor<f32>>) -> tensor<f32>
+    // CHECK: stablehlo.optimization_barrier {note = 1 : i32} %a, %b : tensor<4xf32>
+    // CHECK: stablehlo.optimization_barrier {note = 1 : i32}()
+    %kept:2 = stablehlo.optimization_barrier {note = 1 : i32} %a, %b : tensor<4xf32>, tensor<?xf32, #stablehlo.bounds<3>>
+    stablehlo.optimization_barrier {note = 1 : i32}()
     // CHECK: stablehlo.composite "test.regions" %a ({
     // CHECK-NEXT: ^bb0({{.*}}: tensor<f32>):
     // CHECK: }, {

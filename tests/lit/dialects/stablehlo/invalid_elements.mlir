@@ -158,7 +158,7 @@ func.func @unknown_received(%t: !stablehlo.token) {
 // -----
 
 func.func @groups_of_i64(%a: tensor<4xf32>) {
-  // expected-error @+1 {{expected 'replica_groups' to be a tensor of rank 2 and i64}}
+  // expected-error @+1 {{'replica_groups' must be dense of ranked tensor of i64}}
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi32>}> : (tensor<4xf32>) -> tensor<8xf32>
   return
 }
