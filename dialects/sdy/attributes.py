@@ -13,7 +13,6 @@ from xdsl.ir import Data, OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +141,23 @@ class TensorSharding:
 
     def validation_error(self, mesh: Mesh, rank: int | None) -> str | None:
         """Return what is wrong with the sharding of a tensor of `rank`; `None` if it is valid."""
-        is_on_one_device = not mesh.axes and bool(mesh.device_ids)
-        is_whole = is_on_one_device and not self.dimensions
-        if rank is not None and len(self.dimensions) != rank and not is_whole:
+        if not mesh.axes and mesh.device_ids:
+            is_empty = not (self.dimensions or self.replicated or self.unreduced)
+            return None if is_empty else "non-empty sharding for a mesh of one device"
+        if rank is not None and len(self.dimensions) != rank:
             return f"sharding doesn't match tensor rank: {len(self.dimensions)} != {rank}"
-        if is_on_one_device:
-            used = any(dimension.axes for dimension in self.dimensions)
-            if used or self.replicated or self.unreduced:
-                return "non-empty sharding for a mesh of one device"
+        lists = (*(dimension.axes for dimension in self.dimensions),)
+        error = axes_validation_error((*lists, self.replicated, self.unreduced), mesh)
+        if error is not None:
+            return error
         for index, dimension in enumerate(self.dimensions):
             if dimension.priority is not None and not dimension.axes and not dimension.is_open:
                 return f"dim {index} is empty and closed but has a priority"
-        lists = (*(dimension.axes for dimension in self.dimensions),)
-        return axes_validation_error((*lists, self.replicated, self.unreduced), mesh)
+        for what, axes in (("replicated", self.replicated), ("unreduced", self.unreduced)):
+            order = [(list(mesh.sizes).index(each.name), each.sub_axis or (1, 0)) for each in axes]
+            if order != sorted(order):
+                return f"{what} axes are not in the order of the mesh: {axes_text(axes)}"
+        return None
 
 
 def axes_validation_error(lists: tuple[tuple[AxisRef, ...], ...], mesh: Mesh) -> str | None:
@@ -206,6 +209,8 @@ def parse_mesh(parser: AttrParser) -> Mesh:
             devices = parser.parse_comma_separated_list(
                 parser.Delimiter.SQUARE, parser.parse_integer
             )
+            if not devices:
+                parser.raise_error("expected a device id", position)
     mesh = Mesh(tuple(axes), tuple(devices))
     error = mesh.validation_error()
     if error is not None:
@@ -270,6 +275,8 @@ def parse_sharding(parser: AttrParser) -> TensorSharding:
                 parser.raise_error("expected 'replicated' or 'unreduced', each once", position)
             parser.parse_punctuation("=")
             listed[keyword] = parse_axes(parser)
+            if not listed[keyword]:
+                parser.raise_error(f"expected an axis after '{keyword}'", position)
     return TensorSharding(
         mesh, tuple(dimensions), listed.get("replicated", ()), listed.get("unreduced", ())
     )
@@ -357,26 +364,3 @@ def parse_manual_axes(parser: AttrParser) -> tuple[str, ...]:
 def manual_axes_text(axes: tuple[str, ...]) -> str:
     """Return the text that `parse_manual_axes` parses."""
     return "{" + ", ".join(f'"{axis}"' for axis in axes) + "}"
-
-
-@irdl_attr_definition
-class OpShardingRuleAttr(Data[str]):
-    """`#sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=8}>`, kept as text."""
-
-    name = "sdy.op_sharding_rule"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> str:
-        start, depth = parser.pos, 0
-        while True:
-            token = parser._current_token  # pyright: ignore[reportPrivateUsage]
-            depth += (token.text == "<") - (token.text == ">")
-            if token.kind is MLIRTokenKind.EOF:
-                parser.raise_error("expected '>' at the end of a sharding rule", start)
-            end = token.span.end
-            parser._consume_token()  # pyright: ignore[reportPrivateUsage]
-            if depth == 0:
-                return parser.lexer.input.content[start + 1 : end - 1].strip()
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")

@@ -93,7 +93,10 @@ class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[AllToAllParameter
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[AllToAllParameter, ...]:
         def entry() -> AllToAllParameter:
+            position = parser.pos
             axes = parse_axes(parser)
+            if not axes:
+                parser.raise_error("expected an axis to move", position)
             parser.parse_punctuation(":")
             source = parser.parse_integer(allow_boolean=False, allow_negative=False)
             parser.parse_punctuation("->")
@@ -155,11 +158,12 @@ class SdyCollective(SyntaxOperation, ABC):
                 f"lists axes for {len(listed.data)} dimensions of a tensor of rank {rank}"
             )
         if isinstance(listed, AllToAllParametersAttr):
-            for each in listed.data:
-                if not (each.source < rank and each.target < rank) or each.source == each.target:
-                    raise VerifyException(
-                        f"'{each}' is not a valid all-to-all parameter for a tensor of rank {rank}"
-                    )
+            moved = [end for each in listed.data for end in (each.source, each.target)]
+            if max(moved, default=rank) >= rank or len(set(moved)) != len(moved):
+                raise VerifyException(
+                    f"expected different dimensions of a tensor of rank {rank} in an all-to-all, "
+                    f"got {moved}"
+                )
 
 
 def verify_same_type(operation: Operation) -> None:

@@ -1,7 +1,7 @@
 """The Shardy dialect `sdy` as JAX emits it: meshes, constraints and manual computations.
 
-Meshes are in `meshes.py`, Shardy's collectives and data-flow edges in `collectives.py`. Sharding
-rules of custom calls are kept as text.
+Meshes are in `meshes.py`, Shardy's collectives and data-flow edges in `collectives.py`, rules of
+operations, which are verified and kept, in `sharding_rules.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, integer
@@ -35,9 +35,8 @@ from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import PURE
-from ...ir.tensor_types import shapes_agree
 from ..stablehlo.elementwise import ConstantOp as StablehloConstantOp
-from . import attributes, collectives, meshes
+from . import attributes, collectives, meshes, sharding_rules
 from .attributes import (
     ManualAxesAttr,
     ShardingAttr,
@@ -49,7 +48,7 @@ from .attributes import (
     shardings_text,
 )
 from .collectives import row, verify_same_type
-from .meshes import mesh_of, shape_or_empty, verify_sharding
+from .meshes import mesh_of, shape_or_empty, verify_free_axes, verify_sharding
 
 # Operations --------------------------------------------------------------------------------------
 
@@ -90,7 +89,7 @@ ReshardOp = variant(
 
 ShardingGroupOp = row(
     "sharding_group",
-    "input | group_id:int",
+    "input:tensor | group_id:int",
     " $input group_id=int($group_id) attr-dict : type($input)",
     doc="Put a value into a group; all values with one `group_id` get the same sharding.",
 )
@@ -101,8 +100,8 @@ DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 def _verify_direction(op: Operation) -> None:
     direction = integer(op, "allowed_direction")
-    if not 0 <= direction < len(DIRECTIONS):
-        raise VerifyException(f"unknown direction {direction}")
+    if not 0 <= direction < len(DIRECTIONS) or DIRECTIONS[direction] == "BOTH":
+        raise VerifyException(f"expected one of {', '.join(DIRECTIONS[:-1])}, got {direction}")
 
 
 PropagationBarrierOp = row(
@@ -152,7 +151,7 @@ class _ComputationOp(IRDLOperation):
     outputs = var_result_def()
     body = region_def()
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
 
     @classmethod
     def parse_computation(cls, parser: Parser, properties: dict[str, Attribute]) -> Self:
@@ -228,7 +227,7 @@ class _ComputationOp(IRDLOperation):
                         f"expected value {index} inside to have elements of type {elements[0]}, as "
                         f"outside, got {elements[1]}"
                     )
-                if not shapes_agree(expected, found):
+                if expected != found:
                     raise VerifyException(
                         f"expected value {index} inside to have shape {list(expected)} after "
                         f"{what}, got {list(found)}"
@@ -252,7 +251,7 @@ class _ComputationOp(IRDLOperation):
             )
             if size >= 0 and size % parts:
                 raise VerifyException(f"dimension of size {size} is not divisible by {parts}")
-            shape.append(-1 if size < 0 else size // parts)
+            shape.append(size if size < 0 else size // parts)
         return tuple(shape)
 
 
@@ -278,12 +277,32 @@ class ManualComputationOp(_ComputationOp):
         self.print_computation(printer, f" manual_axes={manual_axes_text(self.manual_axes.data)}")
 
     def verify_(self) -> None:
-        for sharding in (*self.in_shardings.data, *self.out_shardings.data):
-            mesh = mesh_of(self, sharding)
-            for axis in self.manual_axes.data:
-                if mesh is not None and axis not in mesh.sizes:
-                    raise VerifyException(f'unknown manual axis "{axis}"')
-        self.verify_computation(self.manual_axes.data)
+        manual = self.manual_axes.data
+        shardings = (*self.in_shardings.data, *self.out_shardings.data)
+        found = (mesh_of(self, each) for each in shardings)
+        meshes = list(dict.fromkeys(mesh for mesh in found if mesh is not None and mesh.axes))
+        if manual and len(meshes) > 1:
+            shown = ", ".join(map(str, meshes))
+            raise VerifyException(f"expected all shardings to be on one mesh, got {shown}")
+        for axis in manual:
+            if any(axis not in mesh.sizes for mesh in meshes):
+                raise VerifyException(f'unknown manual axis "{axis}"')
+        verify_free_axes(self, manual)
+        for sharding in shardings:
+            self._verify_manual_first(sharding)
+        self.verify_computation(manual)
+
+    def _verify_manual_first(self, sharding: TensorSharding) -> None:
+        """Check that the manual axes of each dimension are whole, and before the others."""
+        manual = self.manual_axes.data
+        for dimension in sharding.dimensions:
+            are_manual = [axis.name in manual for axis in dimension.axes]
+            if are_manual != sorted(are_manual, reverse=True):
+                raise VerifyException(f"expected manual axes before others, got {dimension}")
+        for axes in (*(each.axes for each in sharding.dimensions), sharding.replicated):
+            for axis in axes:
+                if axis.name in manual and axis.sub_axis is not None:
+                    raise VerifyException(f"expected a manual axis to be whole, got {axis}")
 
 
 @irdl_op_definition
@@ -312,4 +331,4 @@ class NamedComputationOp(_ComputationOp):
         self.verify_computation(())
 
 
-Sdy = dialect_of("sdy", attributes, meshes, collectives, globals())
+Sdy = dialect_of("sdy", attributes, meshes, collectives, sharding_rules, globals())

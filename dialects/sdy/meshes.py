@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ModuleOp, ShapedType, StringAttr
+from xdsl.dialects.builtin import ModuleOp, ShapedType, StringAttr, TupleType
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.traits import HasParent, SymbolOpInterface, SymbolTable
@@ -15,7 +15,14 @@ from ...ir.regions import enclosing
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.verification import attribute_check
-from .attributes import Mesh, MeshAttr, ShardingAttr, ShardingPerValueAttr, TensorSharding
+from .attributes import (
+    ManualAxesAttr,
+    Mesh,
+    MeshAttr,
+    ShardingAttr,
+    ShardingPerValueAttr,
+    TensorSharding,
+)
 
 
 def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
@@ -38,6 +45,18 @@ def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: 
     error = sharding.validation_error(mesh, len(shape_or_empty(value_type)))
     if error is not None:
         raise VerifyException(error)
+    lists = (*(each.axes for each in sharding.dimensions), sharding.replicated, sharding.unreduced)
+    verify_free_axes(operation, [axis.name for axes in lists for axis in axes])
+
+
+def verify_free_axes(operation: Operation, names: Iterable[str]) -> None:
+    """Check that no manual computation around an op has these axes. Raises VerifyException."""
+    for scope in enclosing(operation.parent_op()):
+        manual = scope.properties.get("manual_axes")
+        bound = manual.data if isinstance(manual, ManualAxesAttr) else ()
+        for name in names:
+            if name in bound:
+                raise VerifyException(f'axis "{name}" is manual in the computation around the op')
 
 
 @attribute_check("sdy.sharding")
@@ -86,5 +105,7 @@ class MeshOp(SyntaxOperation):
 
 
 def shape_or_empty(value_type: Attribute) -> tuple[int, ...]:
-    """Return the shape of a tensor type; `()` for other types."""
+    """Return the shape of a tensor type, or of the only one in a tuple; `()` for other types."""
+    if isinstance(value_type, TupleType) and len(value_type.types) == 1:
+        value_type = value_type.types.data[0]
     return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()

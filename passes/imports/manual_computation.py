@@ -196,12 +196,6 @@ class _Inlining:
         for index, dimension in enumerate(sharding.dimensions):
             count = sum(axis.name in self._manual for axis in dimension.axes)
             major = dimension.axes[:count]
-            if any(axis.name not in self._manual for axis in major):
-                raise OperationError(
-                    self._operation,
-                    f"splits dimension {index} along {dimension}, expected manual axes before "
-                    "free axes",
-                )
             if major:
                 parts.append((index, imported.axes(major)))
         return parts

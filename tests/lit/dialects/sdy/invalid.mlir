@@ -223,7 +223,7 @@ func.func @f(%x: tensor<8x8xf32>) {
 
 sdy.mesh @m = <["a"=2, "b"=4]>
 func.func @f(%x: tensor<8x8xf32>) {
-  // expected-error @+1 {{'{"a"}: 1->2' is not a valid all-to-all parameter for a tensor of rank 2}}
+  // expected-error @+1 {{expected different dimensions of a tensor of rank 2 in an all-to-all, got [1, 2]}}
   %0 = sdy.all_to_all [{"a"}: 1->2] %x out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
   return
 }
@@ -288,5 +288,89 @@ func.func @f(%x: tensor<8xf32>) {
   %r:2 = sdy.named_computation<"foo">(%x) (%t: tensor<8xf32>) {
     sdy.return %t : tensor<8xf32>
   } : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=2]>
+%x = "test.op"() : () -> tensor<8x8x8xf32>
+// expected-error @+1 {{expected different dimensions of a tensor of rank 3 in an all-to-all, got [0, 1, 1, 2]}}
+%0 = sdy.all_to_all [{"a"}: 0->1, {"b"}: 1->2] %x out_sharding=<@m, [{}, {"a"}, {"b"}]> : tensor<8x8x8xf32>
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=2]>
+%x = "test.op"() : () -> tensor<8xf32>
+// expected-error @+1 {{replicated axes are not in the order of the mesh: {"b", "a"}}}
+%0 = sdy.sharding_constraint %x <@m, [{}], replicated={"b", "a"}> : tensor<8xf32>
+
+// -----
+
+sdy.mesh @m = <["a"=2]>
+%x = "test.op"() : () -> tensor<8xf32>
+// expected-error @+1 {{expected an axis after 'unreduced'}}
+%0 = sdy.sharding_constraint %x <@m, [{}], unreduced={}> : tensor<8xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<8xf32>
+// expected-error @+1 {{expected one of NONE, FORWARD, BACKWARD}}
+%0 = sdy.propagation_barrier %x allowed_direction=BOTH : tensor<8xf32>
+
+// -----
+
+sdy.mesh @m = <["a"=4]>
+func.func @whole(%x: tensor<8xf32>) {
+  // expected-error @+1 {{expected a manual axis to be whole, got "a":(1)2}}
+  %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"a":(1)2}]>] out_shardings=[<@m, [{"a":(1)2}]>] manual_axes={"a"} (%y: tensor<4xf32>) {
+    sdy.return %y : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2]>
+sdy.mesh @n = <["a"=4]>
+func.func @meshes(%x: tensor<8xf32>) {
+  // expected-error @+1 {{expected all shardings to be on one mesh, got <["a"=2]>, <["a"=4]>}}
+  %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{}]>] out_shardings=[<@n, [{}]>] manual_axes={"a"} (%y: tensor<8xf32>) {
+    sdy.return %y : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2]>
+func.func @bound(%x: tensor<8xf32>) {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"a"}]>] out_shardings=[<@m, [{"a"}]>] manual_axes={"a"} (%y: tensor<4xf32>) {
+    // expected-error @+1 {{axis "a" is manual in the computation around the op}}
+    %1 = stablehlo.abs %y {sdy.sharding = #sdy.sharding_per_value<[<@m, [{?}], replicated={"a"}>]>} : tensor<4xf32>
+    sdy.return %1 : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2]>
+func.func @known(%x: tensor<8xf32>) {
+  // expected-error @+1 {{to have shape [4] after in_shardings}}
+  %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"a"}]>] out_shardings=[<@m, [{"a"}]>] manual_axes={"a"} (%y: tensor<?xf32>) {
+    %1 = "test.op"() : () -> tensor<4xf32>
+    sdy.return %1 : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @isolated(%x: tensor<8xf32>) {
+  %0 = sdy.named_computation<"part">(%x) (%y: tensor<8xf32>) {
+    // expected-error @+1 {{use of undefined value '%x'}}
+    sdy.return %x : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
   return
 }

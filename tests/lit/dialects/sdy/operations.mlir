@@ -20,11 +20,11 @@ sdy.mesh @m4 = <[], device_ids=[0]>
 // CHECK-NEXT: %4 = sdy.manual_computation(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"a"} (%arg0: tensor<4x8xf32>) {
 // CHECK-NEXT: sdy.return %arg0 : tensor<4x8xf32>
 // CHECK-NEXT: } : (tensor<8x8xf32>) -> tensor<8x8xf32>
-// CHECK-NEXT: %5 = sdy.named_computation<"foo">(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] (%arg0_1: tensor<8x8xf32>) {
-// CHECK-NEXT: sdy.return %arg0_1 : tensor<8x8xf32>
+// CHECK-NEXT: %5 = sdy.named_computation<"foo">(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] (%arg0: tensor<8x8xf32>) {
+// CHECK-NEXT: sdy.return %arg0 : tensor<8x8xf32>
 // CHECK-NEXT: } : (tensor<8x8xf32>) -> tensor<8x8xf32>
-// CHECK-NEXT: %6:2 = sdy.manual_computation(%0, %0) in_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] manual_axes={"a", "b"} (%arg0_2: tensor<4x8xf32>, %arg1: tensor<4x8xf32>) {
-// CHECK-NEXT: sdy.return %arg0_2, %arg1 : tensor<4x8xf32>, tensor<4x8xf32>
+// CHECK-NEXT: %6:2 = sdy.manual_computation(%0, %0) in_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] manual_axes={"a", "b"} (%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>) {
+// CHECK-NEXT: sdy.return %arg0, %arg1 : tensor<4x8xf32>, tensor<4x8xf32>
 // CHECK-NEXT: } : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
 // CHECK-NEXT: sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () {
 // CHECK-NEXT: sdy.return
@@ -80,7 +80,7 @@ func.func @collectives(%a: tensor<8x8xf32>) {
 // CHECK-LABEL: func.func @without_shardings
 // CHECK-NEXT: %1 = sdy.constant {foo = 3 : i32} dense<1.000000e+00> : tensor<8xf32>
 // CHECK-NEXT: %2 = sdy.named_computation<"foo">(%0) (%arg0: tensor<8xf32>) {
-// CHECK: %3 = sdy.named_computation<"foo">(%2) out_shardings=[<@m, [{"a"}]>] (%arg0_1: tensor<8xf32>) {
+// CHECK: %3 = sdy.named_computation<"foo">(%2) out_shardings=[<@m, [{"a"}]>] (%arg0: tensor<8xf32>) {
 // CHECK: %4 = func.call @callee(%3)
 // CHECK-NEXT: %5 = sdy.func_data_flow_edge %4 {bar} : tensor<8xf32>
 func.func @without_shardings(%0: tensor<8xf32>) -> tensor<8xf32> {
@@ -96,3 +96,13 @@ func.func @without_shardings(%0: tensor<8xf32>) -> tensor<8xf32> {
   return %5 : tensor<8xf32>
 }
 func.func private @callee(tensor<8xf32>) -> tensor<8xf32>
+
+// Rules have one spelling. A tuple of one tensor has its sharding.
+// CHECK-LABEL: func.func @rules
+// CHECK-NEXT: sdy.sharding_rule = #sdy.op_sharding_rule<([i, jk])->([i], [k]) {i=2, j=2, k=4} reduction={j} need_replication={k} permutation={i} blocked_propagation={i, k}, custom>}
+// CHECK-NEXT: sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}, {}]>]>}
+func.func @rules(%0: tensor<2x8xf32>) {
+  %1:2 = stablehlo.custom_call @f(%0) {sdy.sharding_rule = #sdy.op_sharding_rule<([i,jk]) -> ([i], [k]) {i = 2, j=2,k=4} reduction={j}  need_replication={k} permutation={i} blocked_propagation={i, k},custom>} : (tensor<2x8xf32>) -> (tensor<2xf32>, tensor<4xf32>)
+  %2 = stablehlo.custom_call @f(%0) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}, {}]>]>} : (tensor<2x8xf32>) -> tuple<tensor<2x8xf32>>
+  return
+}
