@@ -111,6 +111,8 @@ class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
     FIELDS: ClassVar[dict[str, FieldParser]]
     ALWAYS: ClassVar[tuple[str, ...]] = ()
     """Fields that cannot be left out."""
+    LAST_COMMA: ClassVar[bool] = False
+    """Whether a comma may follow the last field."""
 
     @classmethod
     def of(cls, **values: FieldValue) -> Self:
@@ -142,7 +144,7 @@ class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
             return run
 
         fields = {name: reader(name, parse) for name, parse in cls.FIELDS.items()}
-        parse_struct(parser, fields, cls.ALWAYS)
+        parse_struct(parser, fields, cls.ALWAYS, last_comma=cls.LAST_COMMA)
         return cls.of(**found)
 
     @classmethod
@@ -157,7 +159,7 @@ class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
             if name not in self.ALWAYS and (value is None or value in (0, ())):
                 return None
             if value is None:
-                value = () if self.FIELDS[name] is parse_integers else 0
+                value = 0
             return lambda: _print_field(printer, name, value)
 
         print_struct(printer, [(name, show(name)) for name in self.FIELDS])
@@ -183,7 +185,11 @@ def _print_field(printer: Printer, name: str, value: FieldValue) -> None:
 
 
 def struct_attribute(
-    name: str, example: str, fields: dict[str, FieldParser], always: tuple[str, ...] = ()
+    name: str,
+    example: str,
+    fields: dict[str, FieldParser],
+    always: tuple[str, ...] = (),
+    last_comma: bool = False,
 ) -> type[StructAttribute]:
     """Return the class of attributes with these fields; `example` shows the fields as text."""
     words = name.partition(".")[2].split("_")
@@ -193,6 +199,7 @@ def struct_attribute(
         "name": name,
         "FIELDS": fields,
         "ALWAYS": always,
+        "LAST_COMMA": last_comma,
     }
     class_name = "".join(word.capitalize() for word in words) + "Attr"
     return irdl_attr_definition(type(class_name, (StructAttribute,), members))
@@ -209,6 +216,7 @@ GatherAttr = struct_attribute(
         "start_index_map": parse_integers,
         "index_vector_dim": _integer,
     },
+    last_comma=True,
 )
 ScatterAttr = struct_attribute(
     "stablehlo.scatter",
@@ -221,6 +229,7 @@ ScatterAttr = struct_attribute(
         "scatter_dims_to_operand_dims": parse_integers,
         "index_vector_dim": _integer,
     },
+    last_comma=True,
 )
 DotAttr = struct_attribute(
     "stablehlo.dot",
@@ -231,6 +240,7 @@ DotAttr = struct_attribute(
         "lhs_contracting_dimensions": parse_integers,
         "rhs_contracting_dimensions": parse_integers,
     },
+    last_comma=True,
 )
 _ALGORITHM: dict[str, FieldParser] = {
     **dict.fromkeys(("lhs_precision_type", "rhs_precision_type", "accumulation_type"), _type),
@@ -252,6 +262,7 @@ ResultAccuracyAttr = struct_attribute(
     "stablehlo.result_accuracy",
     "ulps = 2, mode = ...",
     {"atol": _float, "rtol": _float, "ulps": _integer, "mode": _attribute},
+    ("mode",),
 )
 _ALIAS: dict[str, FieldParser] = {
     "output_tuple_indices": parse_integers,
@@ -274,12 +285,22 @@ AxisRefAttr = struct_attribute(
 )
 
 
+def _mesh_axes(parser: AttrParser) -> tuple[Attribute, ...]:
+    """Parse `[#stablehlo.mesh_axis<...>, <...>]`: the name of the attribute may be left out."""
+
+    def axis() -> Attribute:
+        return parser.parse_optional_attribute() or MeshAxisAttr.parse_fields(parser)
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, axis))
+
+
 @irdl_attr_definition
 class MeshAttr(StructAttribute):
     """`#stablehlo.mesh<axes = [...]>`."""
 
     name = "stablehlo.mesh"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {"axes": _attributes, "device_ids": _attribute}
+    FIELDS: ClassVar[dict[str, FieldParser]] = {"axes": _mesh_axes, "device_ids": _attribute}
+    ALWAYS = ("axes",)
 
 
 @irdl_attr_definition
@@ -288,6 +309,7 @@ class ReplicaGroupMeshAxesAttr(StructAttribute):
 
     name = "stablehlo.replica_group_mesh_axes"
     FIELDS: ClassVar[dict[str, FieldParser]] = {"mesh": _attribute, "axes": _attributes}
+    ALWAYS = ("mesh", "axes")
 
     def mesh(self) -> MeshAttr | SymbolRefAttr | None:
         """Return the mesh or the symbol that refers to it; `None` if there is neither."""

@@ -23,7 +23,9 @@ DimensionRoles = tuple[str | int, ...]
 """The role of each dimension: a letter, or the number of a spatial dimension."""
 
 
-def _parse_roles(parser: AttrParser) -> DimensionRoles:
+def _parse_roles(parser: AttrParser, letters: str) -> DimensionRoles:
+    """Parse `[b, 0, 1, f]`: the letters, and the numbers of the spatial dimensions."""
+
     def role() -> str | int:
         number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
         if number is not None:
@@ -32,7 +34,14 @@ def _parse_roles(parser: AttrParser) -> DimensionRoles:
             return "?"
         return parser.parse_identifier()
 
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, role))
+    position = parser.pos
+    roles = tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, role))
+    numbers = sorted(each for each in roles if isinstance(each, int))
+    words = sorted(each for each in roles if isinstance(each, str) and each != "?")
+    if numbers != list(range(len(numbers))) or words != sorted(letters):
+        wanted = " and ".join(letters)
+        parser.raise_error(f"expected {wanted}, and each spatial dimension once", position)
+    return roles
 
 
 _RAW_ROLES = (
@@ -90,11 +99,11 @@ class ConvAttr(Data[tuple[DimensionRoles, DimensionRoles, DimensionRoles]]):
         cls, parser: AttrParser
     ) -> tuple[DimensionRoles, DimensionRoles, DimensionRoles]:
         """Parse the text without the angle brackets."""
-        first = _parse_roles(parser)
+        first = _parse_roles(parser, "bf")
         parser.parse_keyword("x")
-        second = _parse_roles(parser)
+        second = _parse_roles(parser, "io")
         parser.parse_punctuation("->")
-        return first, second, _parse_roles(parser)
+        return first, second, _parse_roles(parser, "bf")
 
     @classmethod
     def parse_parameter(

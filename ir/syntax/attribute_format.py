@@ -177,7 +177,7 @@ class FieldsAttribute(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         readers = {key: read for key, (read, _) in cls.FIELDS.items()}
-        found = parse_struct(parser, readers, cls.REQUIRED, cls.BRACES)
+        found = parse_struct(parser, readers, cls.REQUIRED, braces=cls.BRACES)
         return [found.get(key, NoneAttr()) for key in cls.FIELDS]
 
     def print_parameters(self, printer: Printer) -> None:

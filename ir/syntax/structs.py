@@ -23,16 +23,19 @@ def parse_struct(
     parser: AttrParser,
     fields: Mapping[str, ParseField],
     required: Sequence[str] = (),
+    *,
     braces: bool = False,
+    last_comma: bool = False,
 ) -> dict[str, Attribute]:
     """Read `<key = value, ...>`, or `<{key = value, ...}>`, with keys in any order.
 
-    Raises ParseError for an unknown, repeated or missing key.
+    A comma may follow the last field if `last_comma` allows it. Raises ParseError for an unknown,
+    repeated or missing key.
     """
     parser.parse_punctuation("<")
     if braces:
         parser.parse_punctuation("{")
-    found = parse_fields(parser, fields, "}" if braces else ">")
+    found = parse_fields(parser, fields, "}" if braces else ">", last_comma=last_comma)
     if braces:
         parser.parse_punctuation(">")
     for key in required:
@@ -42,7 +45,11 @@ def parse_struct(
 
 
 def parse_fields(
-    parser: AttrParser, fields: Mapping[str, ParseField], end: Literal[">", "}"] = ">"
+    parser: AttrParser,
+    fields: Mapping[str, ParseField],
+    end: Literal[">", "}"] = ">",
+    *,
+    last_comma: bool = False,
 ) -> dict[str, Attribute]:
     """Read the fields after `<`, and `>`. Raises ParseError for an unknown or repeated key."""
     found: dict[str, Attribute] = {}
@@ -55,8 +62,10 @@ def parse_fields(
             parser.parse_punctuation("=")
             found[key] = fields[key](parser)
             if parser.parse_optional_punctuation(",") is None:
+                parser.parse_punctuation(end)
                 break
-        parser.parse_punctuation(end)
+            if last_comma and parser.parse_optional_punctuation(end):
+                break
     return found
 
 

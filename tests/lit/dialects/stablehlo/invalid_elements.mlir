@@ -227,3 +227,89 @@ func.func @probed(%a: tensor<4xf32>) {
   %0 = "interpreter.probe"(%a) <{probe_id = "p"}> : (tensor<4xf32>) -> tensor<4xi32>
   return
 }
+
+// -----
+
+func.func @order() {
+  // expected-error @+1 {{struct is missing required parameter: handle}}
+  "test.op"() {channel = #stablehlo.channel_handle<type = 1>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @roles() {
+  // expected-error @+1 {{expected b and f, and each spatial dimension once}}
+  "test.op"() {numbers = #stablehlo.conv<[b, 0, 2, f]x[0, 1, i, o]->[b, 0, 1, f]>} : () -> ()
+  return
+}
+
+// -----
+
+func.func @accuracy(%a: tensor<4xf32>) {
+  // expected-error @+1 {{attribute 'result_accuracy'}}
+  %0 = stablehlo.tanh %a {result_accuracy = 3 : i32} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @effect(%a: tensor<4xf32>) {
+  // expected-error @+1 {{attribute 'has_side_effect'}}
+  stablehlo.custom_call @f(%a) {has_side_effect = "yes"} : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @row(%a: tensor<4xf32>) {
+  // expected-error @+1 {{attribute 'slice_sizes'}}
+  %0 = "stablehlo.dynamic_slice"(%a) {slice_sizes = dense<[[1]]> : tensor<1x1xi64>} : (tensor<4xf32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @untyped(%a: tensor<4xsi32>, %z: tensor<si32>) {
+  // expected-error @+1 {{expected operand 0 to have elements that are}}
+  %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xsi32>, tensor<si32>) -> tensor<si32>
+  return
+}
+
+// -----
+
+func.func @loop(%a: f32) {
+  // expected-error @+1 {{expected operand 0 to be a tensor, got f32}}
+  %0 = stablehlo.while(%x = %a) : f32
+   cond {
+    %p = stablehlo.constant dense<true> : tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    stablehlo.return %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @dynamic_convolution(%a: tensor<1x4x4x2xf32>, %k: tensor<1x1x3x2xf32>, %p: tensor<2x2xi32>) {
+  // expected-error @+1 {{expected 3 input features}}
+  %0 = "stablehlo.dynamic_conv"(%a, %k, %p) {dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x2xf32>, tensor<1x1x3x2xf32>, tensor<2x2xi32>) -> tensor<1x?x?x2xf32>
+  return
+}
+
+// -----
+
+func.func @indices(%a: tensor<4xf32>, %s: tensor<1xi64>, %l: tensor<1xi32>) {
+  // expected-error @+1 {{expected indices of one type}}
+  %0 = stablehlo.real_dynamic_slice %a, %s, %l, %s : (tensor<4xf32>, tensor<1xi64>, tensor<1xi32>, tensor<1xi64>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @words(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected comparison_direction to be a chlo.comparison_direction, got 1 : i32}}
+  %0 = chlo.broadcast_compare %a, %a {comparison_direction = 1 : i32} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return
+}
