@@ -105,8 +105,8 @@ cross-replica-sum : {_ANY} -> =
 map reduce reduce_window select_and_scatter all_reduce reduce_scatter : {_ANY} -> {_ANY}
 scatter : {_ANY}x -> {_ANY}
 sort all_gather all_to_all collective_permute collective_broadcast : {_ANY} -> ~
-optimization_barrier : {_ANY}t -> {_ANY}t
-while : {_ALL}tm -> {_ALL}tm
+optimization_barrier : {_ANY}tu -> {_ANY}tu
+while : {_ALL}tum -> {_ALL}tum
 if : p -> {_ALL}tu
 case : i -> {_ALL}tu
 custom_call : {_ALL}tum -> {_ALL}tum

@@ -119,8 +119,8 @@ def _verify_broadcast(operation: Operation) -> None:
     _require(_scales(result) == wanted, "the same scales of operand and result", operation)
 
 
-def _verify_quantized(operation: Operation) -> None:
-    """Check that `uniform_quantize` keeps the type of the real numbers."""
+def _verify_expressed(operation: Operation) -> None:
+    """Check that operand and result stand for real numbers of one type."""
     found = [
         stored.expressed if stored else element_type(each)
         for each in (operation.operand_types[0], operation.result_types[0])
@@ -183,5 +183,6 @@ _VERIFIERS: dict[str, Callable[[Operation], None]] = {
     "stablehlo.dynamic_conv": _verify_convolution,
     "stablehlo.reshape": _verify_reshaped,
     "stablehlo.transpose": _verify_transposed,
-    "stablehlo.uniform_quantize": _verify_quantized,
+    "stablehlo.uniform_dequantize": _verify_expressed,
+    "stablehlo.uniform_quantize": _verify_expressed,
 }

@@ -120,3 +120,11 @@ func.func @body(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %z: tensor<!quant.uni
   }) : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<!quant.uniform<i8:f32, 0.5>>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @real(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>) {
+  // expected-error @+1 {{expected numbers that stand for f32}}
+  %0 = stablehlo.uniform_dequantize %a : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf64>
+  return
+}
