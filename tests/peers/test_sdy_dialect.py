@@ -39,15 +39,21 @@ out_shardings=[<@m, [{"a"}, {}]>] (%arg0: tensor<8x8xf32>) {
 %split = sdy.sharding_constraint %6 <@m, [{"a"}, {"b"}]> : tensor<8x8xf32>
 %sum = sdy.sharded_to_unreduced [{}, {"b"}] %split out_sharding=<@m, [{"a"}, {}], unreduced={"b"}> \
 : tensor<8x8xf32>
+%kept = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[\
+<@m, [{"a"}, {}]>]>} %split : tensor<8x8xf32>
+%ruled = stablehlo.custom_call @f(%kept) {sdy.sharding_rule = #sdy.op_sharding_rule<\
+([ij, k])->([i, k]) {i=4, j=2, k=8} reduction={j} need_replication={k}, custom>} \
+: (tensor<8x8xf32>) -> tensor<4x8xf32>
 %part = sdy.replicated_to_unreduced {"b"} %5 out_sharding=<@m, [{"a"}, {}], unreduced={"b"}> \
 : tensor<8x8xf32>
 """
 
 SHARDY = """
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import sdy
+from jaxlib.mlir.dialects import sdy, stablehlo
 with ir.Context() as context:
     sdy.register_dialect(context)
+    stablehlo.register_dialect(context)
     print(ir.Module.parse({text!r}).operation.get_asm(print_generic_op_form={generic}))
 """
 
@@ -62,6 +68,8 @@ REFUSED = [
     '<@m, [{"b":(1)2, "b":(2)2}, {}]>',
     '<@m, [{"b"}, {"b":(1)2}]>',
     "<@m, [{}, {}p0]>",
+    '<@m, [{}, {}], replicated={"b", "a"}>',
+    "<@one, [{}, {}]>",
 ]
 
 JAX = """
