@@ -6,6 +6,7 @@ from . import checks, collective_checks
 from .syntax import define
 
 _GROUPS = "replica_groups:groups channel_handle:channel? use_global_device_ids:unit?"
+_TRANSFER = "channel_handle:channel is_host_transfer:bool? source_target_pairs:table?"
 
 ROWS = [
     define(
@@ -46,7 +47,8 @@ ROWS = [
     ),
     define(
         "stablehlo.all_to_all",
-        "operands_* -> results_* | replica_groups:groups channel_handle:channel? split_dimension:i64attr "
+        "operands_* -> results_* | replica_groups:groups channel_handle:channel?"
+        " split_dimension:i64attr "
         "concat_dimension:i64attr split_count:i64attr",
         pure=False,
         verify=collective_checks.verify_all_to_all,
@@ -73,13 +75,13 @@ ROWS = [
     define("stablehlo.async_done", "future -> results_*", pure=False),
     define(
         "stablehlo.send",
-        "inputs* token -> result | channel_handle:channel is_host_transfer:bool? source_target_pairs:table?",
+        f"inputs* token -> result | {_TRANSFER}",
         pure=False,
         verify=collective_checks.verify_send,
     ),
     define(
         "stablehlo.recv",
-        "token -> results_* | channel_handle:channel is_host_transfer:bool? source_target_pairs:table?",
+        f"token -> results_* | {_TRANSFER}",
         pure=False,
         verify=collective_checks.verify_recv,
     ),
