@@ -48,8 +48,7 @@ ROWS = [
     define(
         "stablehlo.all_to_all",
         "operands_* -> results_* | replica_groups:groups channel_handle:channel?"
-        " split_dimension:i64attr "
-        "concat_dimension:i64attr split_count:i64attr",
+        " split_dimension:i64attr concat_dimension:i64attr split_count:i64attr",
         pure=False,
         verify=collective_checks.verify_all_to_all,
     ),

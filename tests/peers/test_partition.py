@@ -21,6 +21,8 @@ CASES, MORE_CASES = (
         for path in sorted(FOLDER.glob(f"{folder}/*.mlir"))
         if path.stem != "70_axis_out_of_range"
         for text in path.read_text().split(SEPARATOR)
+        # Variables become globals of `util`, which mlir-opt does not know.
+        if "tosa.variable" not in text
     ]
     for folder in ("shard", "shard_more")
 )
