@@ -163,6 +163,56 @@ def test_first_elements_into_new_tensors() -> None:
     agree(api.compile(ANY_ORDER)["main"](x), [np.take_along_axis(x, order, 1), order, most])
 
 
+BODIES = """
+func.func @main(%x: tensor<2x3xf32>, %bias: tensor<2x3xf32>, %v: tensor<2x2xf32>)
+    -> (tensor<6xf32>, tensor<3x2xf32>, tensor<2x2xf32>) {
+  %e = tensor.empty() : tensor<6xf32>
+  %f = tensor.empty() : tensor<3x2xf32>
+  %g = tensor.empty() : tensor<2x2xf32>
+  %one = arith.constant 1.0 : f32
+  %true = arith.constant true
+  %order = arith.constant dense<[2, 0, 1]> : tensor<3xindex>
+  %0 = iree_linalg_ext.map_store %x into %e {
+  ^bb0(%i: index, %j: index):
+    %at = affine.linearize_index disjoint [%j, %i] by (3, 2) : index
+    iree_linalg_ext.yield %at, %true : index, i1
+  } : tensor<2x3xf32> into tensor<6xf32> -> tensor<6xf32>
+  %1 = iree_linalg_ext.map_load %0 into %f {
+  ^bb0(%i: index, %j: index):
+    %row = tensor.extract %order[%i] : tensor<3xindex>
+    %at = affine.linearize_index [%row, %j] by (3, 2) : index
+    %parts:2 = affine.delinearize_index %at into (3, 2) : index, index
+    %again = affine.apply affine_map<(a, b) -> (a * 2 + b)>(%parts#0, %parts#1)
+    iree_linalg_ext.yield %again, %one : index, f32
+  } : tensor<6xf32> into tensor<3x2xf32> -> tensor<3x2xf32>
+  %2 = iree_linalg_ext.attention <indexing_maps = [
+      affine_map<(m, k, s, n) -> (m, k)>, affine_map<(m, k, s, n) -> (s, k)>,
+      affine_map<(m, k, s, n) -> (s, n)>, affine_map<(m, k, s, n) -> ()>,
+      affine_map<(m, k, s, n) -> (m, n)>]>
+      ins(%x, %bias, %v, %one : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x2xf32>, f32)
+      outs(%g : tensor<2x2xf32>) {
+  ^bb0(%score: f32):
+    %i = iree_linalg_ext.index 0 : index
+    %j = iree_linalg_ext.index 1 : index
+    %added = tensor.extract %bias[%j, %i] : tensor<2x3xf32>
+    %sum = arith.addf %score, %added : f32
+    iree_linalg_ext.yield %sum : f32
+  } -> tensor<2x2xf32>
+  return %0, %1, %2 : tensor<6xf32>, tensor<3x2xf32>, tensor<2x2xf32>
+}"""
+
+
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+def test_bodies_read_tensors_and_compute_indices(pipeline: str) -> None:
+    x, bias, v = (
+        np.random.default_rng(each).standard_normal(size).astype(np.float32)
+        for each, size in enumerate([(2, 3), (2, 3), (2, 2)])
+    )
+    weights = softmax(x @ bias.T + bias[:, :2].T)
+    program = api.compile(BODIES, pipeline)["main"]
+    agree(program(x, bias, v), [x.T.reshape(-1), x.T[[2, 0, 1]], weights @ v])
+
+
 def test_other_operations_stay() -> None:
     text = """
 func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {

@@ -240,16 +240,17 @@ class Lowering:
 
         The region may have been written for scalars or for tensors of rank 0. `arguments` are the
         scalars of its block arguments, `depth` counts inlined calls. Raises OperationError if an op
-        does not work element by element, or if the region captures a tensor of higher rank.
+        does not work element by element, or uses a tensor of higher rank, except for elements of it
+        that `tensor.extract` reads.
         """
         block = region.block
         values: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
 
-        def scalar(value: SSAValue) -> SSAValue:
+        def scalar(value: SSAValue, user: Operation) -> SSAValue:
             found = values.get(value)
             if found is None:
                 outside = self.value(value)
-                if not isinstance(outside.type, TensorType):
+                if not isinstance(outside.type, TensorType) or user.name == "tensor.extract":
                     return outside
                 if shape(outside):
                     raise OperationError(
@@ -259,7 +260,7 @@ class Lowering:
             return found
 
         for operation in block.ops:
-            operands = [scalar(value) for value in operation.operands]
+            operands = [scalar(value, operation) for value in operation.operands]
             if operation.name in _ENDS:
                 return operands
             results = self._scalar_results(operation, operands, emitter, depth)
@@ -282,7 +283,7 @@ class Lowering:
             return [scalar_rule["quantised"](here, operation, operands)]
         if name in scalar_rule:
             return [scalar_rule[name](here, operation, operands)]
-        if name.startswith(_ON_SCALARS) and not ranks:
+        if name.startswith(_ON_SCALARS) and not (ranks or operation.regions):
             return here.add_op(rebuilt(operation, operands, operation.result_types)).results
         if name in CONSTANTS:
             value = cast(Any, attribute(operation, "value"))
@@ -322,7 +323,7 @@ class Lowering:
 _ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield", "iree_linalg_ext.yield")
 """Terminators of scalar bodies."""
 
-_ON_SCALARS = ("arith.", "math.", "complex.", "affine.apply", "linalg.index")
+_ON_SCALARS = ("arith.", "math.", "complex.", "affine.", "linalg.index", "tensor.extract")
 """Prefixes of ops that are copied unchanged into bodies over scalars."""
 
 CONSTANTS = ("stablehlo.constant", "chlo.constant", "sdy.constant")
