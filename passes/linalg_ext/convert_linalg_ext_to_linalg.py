@@ -53,7 +53,8 @@ class ConvertLinalgExtToLinalgPass(ModulePass):
             builder = located_builder(InsertPoint.before(operation), operation)
             lowering = Lowering(op, Emitter(builder, operation), {})
             results = linalg_ext_rule[operation.name](lowering, operation)
-            Rewriter.replace_op(operation, [], list(results))
+            typed = zip(results, operation.result_types, strict=True)
+            Rewriter.replace_op(operation, [], [lowering.emit.cast(*each) for each in typed])
 
 
 def is_linalg_ext(operation: Operation) -> bool:

@@ -17,8 +17,10 @@ func.func @body(%x: tensor<7xf32>, %t: tensor<7xf32>, %a: tensor<f32>) -> tensor
   %0:2 = tm_tensor.scan dimension(0) inclusive(true) ins(%x : tensor<7xf32>) outs(%x, %a : tensor<7xf32>, tensor<f32>) {
   ^bb0(%new: f32, %old: f32):
     %c0 = arith.constant 0 : index
-    %1 = tensor.extract %t[%c0] : tensor<7xf32>
-    tm_tensor.yield %1 : f32
+    %1 = tensor.dim %t, %c0 : tensor<7xf32>
+    %2 = arith.index_cast %1 : index to i32
+    %3 = arith.sitofp %2 : i32 to f32
+    tm_tensor.yield %3 : f32
   } -> tensor<7xf32>, tensor<f32>
   func.return %0#0 : tensor<7xf32>
 }
