@@ -174,20 +174,31 @@ def _struct(*names: str) -> Syntax:
 # Verification ------------------------------------------------------------------------------------
 
 
+_WRITTEN = (
+    *("output", "outputs", "original", "output_index", "output_indices"),
+    *("accumulator", "real", "imaginary", "max", "sum"),
+)
+"""The names of `outs`, in their order."""
+
+
 def _destinations(op: Operation) -> None:
     """Check that the op works on tensors or on memrefs, with a result for each tensor in `outs`."""
     types = [operand.type for operand in op.operands]
     tensors = [each for each in types if isinstance(each, ShapedType) and not _is_memory(each)]
     if tensors and any(isinstance(each, MemRefType) for each in types):
         raise VerifyException("expected to have either pure buffer or pure tensor semantics")
-    # What follows the outs are sizes and scalars, which have no shape.
-    outputs = tensors[len(tensors) - len(op.results) :] if op.results else []
-    for index, result in enumerate(op.results):
-        if index >= len(outputs) or outputs[index] != result.type:
-            found = outputs[index] if index < len(outputs) else "none"
+    outs = [each.type for name in _WRITTEN for each in values(op, name)]
+    expected = outs if tensors else []
+    if len(op.results) != len(expected):
+        raise VerifyException(
+            f"expected the number of tensor results ({len(op.results)}) to be equal to the number"
+            f" of output tensors ({len(expected)})"
+        )
+    for index, (output, result) in enumerate(zip(expected, op.result_types, strict=True)):
+        if output != result:
             raise VerifyException(
-                f"expected type of output #{index} ('{found}') to match type of corresponding"
-                f" result ('{result.type}')"
+                f"expected type of output #{index} ('{output}') to match type of corresponding"
+                f" result ('{result}')"
             )
     for region in op.regions:
         last = region.block.last_op if len(region.blocks) == 1 else None

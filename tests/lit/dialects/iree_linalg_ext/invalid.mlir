@@ -24,6 +24,18 @@ func.func @result(%o: tensor<?x4xf32>) -> tensor<?x5xf32> {
 
 // -----
 
+func.func @results(%o: tensor<?x4xf32>) {
+  // expected-error @+1 {{expected the number of tensor results (0) to be equal to the number of output tensors (1)}}
+  iree_linalg_ext.sort dimension(1) outs(%o : tensor<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.cmpf ogt, %a, %b : f32
+    iree_linalg_ext.yield %c : i1
+  }
+  return
+}
+
+// -----
+
 func.func @dimension_map(%s: tensor<10x4xf32>, %i: tensor<3xi32>, %o: tensor<3x4xf32>) -> tensor<3x4xf32> {
   // expected-error @+1 {{expected different dimensions within [0, 2) in dimension_map, found [2]}}
   %0 = iree_linalg_ext.gather dimension_map = [2] ins(%s, %i : tensor<10x4xf32>, tensor<3xi32>) outs(%o : tensor<3x4xf32>) -> tensor<3x4xf32>
