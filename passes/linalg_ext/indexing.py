@@ -80,7 +80,7 @@ def _gather(lowering: Lowering, op: Operation) -> Tensors:
             return [inner.element(source, places)]
         is_inside, places = _inside(inner, source, places)
         is_read = inner.both(inner.element(mask[0], at[:batch]), is_inside)
-        return [inner.select(is_read, inner.element(source, places), args[0])]
+        return [inner.element_if(is_read, source, places, args[0])]
 
     given = [output] if mask else []
     maps = [dims(*range(rank), loops=rank)] * len(given)
@@ -111,10 +111,8 @@ def _map_load(lowering: Lowering, op: Operation) -> Tensors:
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         at = [inner.loop_index(number) for number in range(len(shape(output)))]
         *places, padding = lowering.inline_on_scalars(op.regions[0], at, inner)
-        if 0 in shape(source):
-            return [padding]
         is_inside, bounded = _inside(inner, source, places)
-        return [inner.select(is_inside, inner.element(source, bounded), padding)]
+        return [inner.element_if(is_inside, source, bounded, padding)]
 
     empty = e.empty(e.sizes(output), element_type(output.type))
     return [e.loops([], [], [empty], None, body)[0]]
@@ -127,17 +125,19 @@ def _map_store(lowering: Lowering, op: Operation) -> Tensors:
     Elements are written in order; those outside of `outs` are dropped.
     """
     e, (source, output) = lowering.emit, op.operands
-    if 0 in (*shape(source), *shape(output)):
-        return [output]
+    # Loops of one iteration, or of none where `outs` has no element to write to.
+    guards = [each for each in (e.minimum(size, 1) for size in e.sizes(output)) if each != 1]
+    counts = [*guards, *e.sizes(source)]
 
     def store(inner: Emitter, at: list[SSAValue], result: SSAValue) -> SSAValue:
-        if len(at) < len(shape(source)):
+        if len(at) < len(counts):
             (stored,) = inner.sequential_loop(
-                inner.size(source, len(at)),
+                counts[len(at)],
                 [result],
                 lambda nested, args: [store(nested, [*at, args[0]], args[1])],
             )
             return stored
+        at = at[len(guards) :]
         *places, is_chosen = lowering.inline_on_scalars(op.regions[0], at, inner)
         is_inside, bounded = _inside(inner, result, places)
         is_stored = inner.both(is_chosen, is_inside)

@@ -148,6 +148,44 @@ def test_what_a_mask_does_not_choose(unread: int) -> None:
     agree(program(*given), [np.stack([x[2], u[1]]), wanted])
 
 
+NOTHING = """
+func.func @loaded(%x: tensor<?x2xf32>, %o: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = iree_linalg_ext.map_load %x into %o {
+  ^bb0(%i: index):
+    %c0 = arith.constant 0 : index
+    %seven = arith.constant 7.0 : f32
+    iree_linalg_ext.yield %i, %c0, %seven : index, index, f32
+  } : tensor<?x2xf32> into tensor<3xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+func.func @stored(%o: tensor<?x2xf32>, %x: tensor<3xf32>) -> tensor<?x2xf32> {
+  %0 = iree_linalg_ext.map_store %x into %o {
+  ^bb0(%i: index):
+    %c0 = arith.constant 0 : index
+    %true = arith.constant true
+    iree_linalg_ext.yield %i, %c0, %true : index, index, i1
+  } : tensor<3xf32> into tensor<?x2xf32> -> tensor<?x2xf32>
+  return %0 : tensor<?x2xf32>
+}
+func.func @gathered(%x: tensor<?x2xf32>, %o: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %i = arith.constant dense<0> : tensor<3xi32>
+  %m = arith.constant dense<false> : tensor<3xi1>
+  %0 = iree_linalg_ext.gather dimension_map = [0]
+      ins(%x, %i, %m : tensor<?x2xf32>, tensor<3xi32>, tensor<3xi1>) outs(%o : tensor<3x2xf32>)
+      -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}"""
+
+
+@pytest.mark.parametrize("size", ["?", "0"])
+def test_tensors_without_elements(size: str) -> None:
+    program = api.compile(NOTHING.replace("tensor<?x2", f"tensor<{size}x2"))
+    nothing, o = np.zeros((0, 2), np.float32), np.ones((3, 2), np.float32)
+    agree(program["loaded"](nothing, o[:, 0]), [np.full(3, 7, np.float32)])
+    agree(program["stored"](nothing, o[:, 0]), [nothing])
+    agree(program["gathered"](nothing, o), [o])
+
+
 ANY_ORDER = """
 func.func @main(%x: tensor<2x40xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>, tensor<2x5xf32>) {
   %e = tensor.empty() : tensor<2x5xf32>

@@ -163,6 +163,10 @@ func.func @main() {
   %two = stablehlo.constant dense<[2, 0]> : tensor<2xi32>
   %e12 = stablehlo.dynamic_pad %e, %z, %two, %two, %two : (tensor<0x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x3xf32>
   check.expect_eq_const %e12, dense<1.0> : tensor<4x3xf32>
+  %none = util.optimization_barrier %e : tensor<0x3xf32>
+  %open = tensor.cast %none : tensor<0x3xf32> to tensor<?x3xf32>
+  %e15 = stablehlo.dynamic_pad %open, %z, %two, %two, %two : (tensor<?x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x3xf32>
+  check.expect_eq_const %e15, dense<1.0> : tensor<4x3xf32>
   %p = stablehlo.partition_id : tensor<ui32>
   check.expect_eq_const %p, dense<0> : tensor<ui32>
   return

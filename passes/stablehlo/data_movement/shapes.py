@@ -350,8 +350,6 @@ def dynamic_pad(
         between = e.multiply(e.maximum(e.add(own[dimension], -1), 0), interior[dimension])
         total = e.add(e.add(own[dimension], between), e.add(low[dimension], high[dimension]))
         sizes.append(size if size >= 0 else total)
-    if 0 in shape(source):
-        return e.fill(value, sizes)
     empty = e.empty(sizes, element_type(source.type))
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -362,7 +360,7 @@ def dynamic_pad(
             inside, index = inner.strided_index(distance, steps[dimension], own[dimension])
             hit = inner.both(hit, inside)
             indices.append(index)
-        return [inner.select(hit, inner.element(source, indices), value)]
+        return [inner.element_if(hit, source, indices, value)]
 
     return e.loops([], [], [empty], None, body)[0]
 

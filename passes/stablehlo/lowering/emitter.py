@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
+from xdsl.dialects import scf
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -91,6 +92,24 @@ class Emitter(ScalarEmitter):
             return known_element
         positions = [self.index(each) for each in indices]
         return self.insert(ExtractOp(value, positions, element_type(value.type)))
+
+    def element_if(
+        self, is_read: SSAValue, value: SSAValue, indices: IndexList, otherwise: SSAValue
+    ) -> SSAValue:
+        """Emit an element where `is_read`, which must not be where there is none, else another.
+
+        The indices must also exist elsewhere, except in a tensor without elements.
+        """
+        if 0 in shape(value):
+            return otherwise
+        if DYNAMIC_INDEX not in shape(value):
+            return self.select(is_read, self.element(value, indices), otherwise)
+        kept, other = Block(), Block()
+        inner = self.inside(kept)
+        inner.add_op(scf.YieldOp(inner.element(value, indices)))
+        self.inside(other).add_op(scf.YieldOp(otherwise))
+        made = scf.IfOp(is_read, [otherwise.type], Region(kept), Region(other))
+        return self.add_op(made).results[0]
 
     def constant_element(self, value: SSAValue, indices: IndexList = ()) -> SSAValue | None:
         """Emit an element of a constant of rank 0 or 1 as a scalar constant.
@@ -187,7 +206,7 @@ class Emitter(ScalarEmitter):
         """Return whether `0 <= index < size`, and the index clamped to that range."""
         last = self.index(self.subtract(size, 1))
         bounded = self.op("arith.maxsi", self.op("arith.minsi", index, last), self.index(0))
-        return self.compare_integers("eq", index, bounded), bounded
+        return self.compare_integers("ult", index, self.index(size)), bounded
 
     def strided_index(
         self, distance: SSAValue, stride: SSAValue, count: SSAValue
@@ -284,10 +303,8 @@ class Emitter(ScalarEmitter):
                 inside, index = inner.strided_index(distance, inner.index(stride), sizes[dimension])
                 hit = inner.both(hit, inside)
                 indices.append(index)
-            return [inner.select(hit, inner.element(source, indices), args[0])]
+            return [inner.element_if(hit, source, indices, args[0])]
 
-        if 0 in shape(source):
-            return target
         empty = self.empty(self.sizes(target), element_type(target.type))
         return self.loops([target], None, [empty], None, body)[0]
 
