@@ -10,8 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation
 
+from ..dialects.iree_encoding.layouts import stored_bits
 from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
+from ..ir.tensor_types import require_ranked
 from ..runtime.abi.arrays import Value, shape_text
 from ..runtime.abi.values import reinterpreted
 from ..tiling.packed_layouts import MAX_DYNAMIC_TILE
@@ -100,11 +102,10 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("flow.tensor.bitcast", "iree_tensor_ext.bitcast")
 def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, sizes = operand_groups(op, operands)
-    source_type, result_type = op.operands[0].type, op.results[0].type
-    shape = filled_shape(op, result_type, sizes)
+    types = require_ranked(op, op.operands[0].type), require_ranked(op, op.results[0].type)
+    shape = filled_shape(op, types[1], sizes)
     try:
-        return (reinterpreted(np.asarray(source), source_type, result_type).reshape(shape),)
+        widths = stored_bits(types[0]), stored_bits(types[1])
+        return (reinterpreted(np.asarray(source), *types, widths).reshape(shape),)
     except ValueError as error:
-        raise OperationError(
-            op, f"cannot bitcast {source_type} to {result_type}: {error}"
-        ) from error
+        raise OperationError(op, f"cannot bitcast {types[0]} to {types[1]}: {error}") from error

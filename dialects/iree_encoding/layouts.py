@@ -29,6 +29,7 @@ from .interfaces import (
     Spelling,
     Tensor,
     TensorEncoding,
+    tensor_encoding,
 )
 
 
@@ -118,6 +119,13 @@ class PackedStorageAttr(
         except VerifyException as error:
             raise EncodingError(str(error)) from error
         return bit_packed_formula(shape_of(tensor), element_of(tensor))
+
+
+def stored_bits(tensor: Tensor) -> int:
+    """Return the bits of an element in memory: its own if they are stored without gaps."""
+    element = element_of(tensor)
+    packed = isinstance(tensor_encoding(tensor), PackedStorageAttr)
+    return element.bits if packed else element.storage_bits
 
 
 @irdl_attr_definition

@@ -20,7 +20,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, storage_formulas, tensor_encoding
-from ...dialects.iree_encoding.layouts import PackedStorageAttr
+from ...dialects.iree_encoding.layouts import PackedStorageAttr, stored_bits
 from ...dialects.stream.async_ops import (
     AsyncAllocaOp,
     AsyncCloneOp,
@@ -63,7 +63,7 @@ from ...ir.index import (
 from ...ir.rules import Rules
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE
-from ...ir.tensor_types import element_of, require_ranked, shape_of
+from ...ir.tensor_types import require_ranked, shape_of
 from ..manager.module_pass import module_pass
 from .analysis.integer_facts import integer_facts
 from .stored_elements import Elements, packed_constant, pattern, stored_constant
@@ -213,8 +213,7 @@ class HostBuilder(Builder):
                 operation, f"accesses a slice of {tensor} that may not be contiguous"
             )
         first = [self.known(start) for start in operation.start_indices]
-        element = element_of(tensor)
-        bits = element.bits if _is_bit_packed(tensor) else element.storage_bits
+        bits = stored_bits(tensor)
         in_byte = max(8 // bits, 1)
         begins = is_multiple(first, sizes, in_byte, _divisor)
         ends = (

@@ -157,17 +157,21 @@ def from_integer(value: int, value_type: Attribute) -> Array:
     return integer_value(value, width, is_unsigned=is_unsigned(value_type))
 
 
-def reinterpreted(value: Array, source: Attribute, target: Attribute) -> Array:
+def reinterpreted(
+    value: Array, source: Attribute, target: Attribute, widths: tuple[int, int] | None = None
+) -> Array:
     """Bitcast an array's stored bits to a flat array of another element type.
 
-    Raises ValueError if the bits are not a whole number of elements.
+    `widths` are the bits of an element of both in memory, by default those of their types. Raises
+    ValueError if the bits are not a whole number of elements.
     """
     stored, wanted = (element_named(element_type(each)) for each in (source, target))
-    bits = value.size * stored.storage_bits
-    if bits % wanted.storage_bits:
+    before, after = (stored.storage_bits, wanted.storage_bits) if widths is None else widths
+    bits = value.size * before
+    if bits % after:
         raise ValueError(f"{bits} bits are not a multiple of {wanted}")
-    data = to_bytes(value, stored)
-    return from_bytes(data, wanted, dtype_of(target), bits // wanted.storage_bits)
+    data = to_bytes(value, stored, before)
+    return from_bytes(data, wanted, dtype_of(target), bits // after, after)
 
 
 # --------------------------------------------------------------------------------------------

@@ -95,3 +95,52 @@ def test_numbers_with_scales() -> None:
     scales = np.array([8, 0.5, 1, 4], ml_dtypes.float8_e8m0fnu)
     x = np.array([8.8, 1.2, -3, 1.2], np.float32)
     np.testing.assert_array_equal(api.compile(SCALED)["main"](x, scales), [8, 1, -3, 2])
+
+
+BITS = """
+#packed = #iree_encoding.packed_storage
+func.func @main(%x: tensor<?xi8>, %y: tensor<3xi8>) -> (tensor<3xi8>, tensor<1xi8>, tensor<4xi8>) {
+  %0 = tensor.cast %x : tensor<?xi8> to tensor<3xi8>
+  %1 = flow.tensor.bitcast %0 : tensor<3xi8> -> tensor<4x6xi1, #packed>
+  %2 = flow.tensor.bitcast %y : tensor<3xi8> -> tensor<4x6xi1, #packed>
+  %e = tensor.empty() : tensor<4x6xi1, #packed>
+  %3 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>,
+      affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%1, %2 : tensor<4x6xi1, #packed>, tensor<4x6xi1, #packed>)
+      outs(%e : tensor<4x6xi1, #packed>) {
+  ^bb0(%a: i1, %b: i1, %c: i1):
+    %differ = arith.xori %a, %b : i1
+    linalg.yield %differ : i1
+  } -> tensor<4x6xi1, #packed>
+  %4 = flow.tensor.bitcast %3 : tensor<4x6xi1, #packed> -> tensor<3xi8>
+  %5 = flow.tensor.bitcast %1 : tensor<4x6xi1, #packed> -> tensor<24xi1, #packed>
+  %6 = tensor.extract_slice %5[8] [8] [1]
+      : tensor<24xi1, #packed> to tensor<8xi1, #packed>
+  %7 = flow.tensor.bitcast %6 : tensor<8xi1, #packed> -> tensor<1xi8>
+  %f = tensor.empty() : tensor<4xi8>
+  %8 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%1 : tensor<4x6xi1, #packed>) outs(%f : tensor<4xi8>) {
+  ^bb0(%a: i1, %b: i8):
+    %i = linalg.index 1 : index
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i8
+    %is_first = arith.cmpi eq, %i, %c0 : index
+    %before = arith.select %is_first, %zero, %b : i8
+    %one = arith.extui %a : i1 to i8
+    %sum = arith.addi %before, %one : i8
+    linalg.yield %sum : i8
+  } -> tensor<4xi8>
+  return %4, %7, %8 : tensor<3xi8>, tensor<1xi8>, tensor<4xi8>
+}"""
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+def test_bits_stored_without_gaps(pipeline: str, backend: Any) -> None:
+    main = api.compile(BITS, pipeline, backend=backend)["main"]
+    x, y = np.array([201, 54, 3], np.uint8).view(np.int8), np.array([1, 2, 3], np.int8)
+    bits = np.unpackbits(x.view(np.uint8), bitorder="little").reshape(4, 6)
+    for got, want in zip(main(x, y), (x ^ y, x[1:2], bits.sum(1)), strict=True):
+        np.testing.assert_array_equal(got, want)

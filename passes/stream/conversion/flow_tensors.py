@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import tensor_encoding
+from ....dialects.iree_encoding.layouts import PackedStorageAttr
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncAllocaOp
 from ....dialects.stream.parameters import PARAMETER_OPS, parameter_operands
@@ -46,7 +47,10 @@ def _bitcast(host: Host, operation: Operation, here: PlacedBuilder) -> None:
         require_ranked(operation, each)
         for each in (*operation.operand_types[:1], *operation.result_types)
     ]
-    if types[0] != types[1] and any(map(tensor_encoding, types)):
+    encodings = [tensor_encoding(each) for each in types]
+    if types[0] != types[1] and any(
+        not isinstance(each, PackedStorageAttr | None) for each in encodings
+    ):
         raise OperationError(
             operation,
             f"views {types[0]} as {types[1]}, but an encoding says in which order the elements of "
