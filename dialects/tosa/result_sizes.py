@@ -39,7 +39,29 @@ def _transposed(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
 
 for _name in (*ELEMENTWISE, *LEADING_OPERANDS):
     size_rule(f"tosa.{_name}")(_broadcast(LEADING_OPERANDS.get(_name)))
-size_rule("tosa.reverse", "tosa.scatter")(like(0))
+size_rule("tosa.fft2d", "tosa.reverse", "tosa.scatter")(like(0))
+
+
+@size_rule("tosa.rfft2d")
+def _half(sizes: Sizes[V], value: OpResult, index: int) -> int | V:
+    """Return the operand's size, or the number of different frequencies of a row."""
+    size, arithmetic = sizes.size(value.op.operands[0], index), sizes.arithmetic(value)
+    return arithmetic.add(arithmetic.divide(size, 2), 1) if index == 2 else size
+
+
+@size_rule("tosa.resize")
+def _resized(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
+    """Return the number of samples, from an image's offset to its border."""
+    size = sizes.size(value.op.operands[0], index)
+    scale, offsets, borders = (constant_numbers(each) for each in value.op.operands[1:])
+    if index not in (1, 2):
+        return size
+    if scale is None or offsets is None or borders is None:
+        return None
+    (parts, step), arithmetic = scale[2 * index - 2 :][:2], sizes.arithmetic(value)
+    reach = arithmetic.multiply(arithmetic.add(size, -1), parts)
+    around = borders[index - 1] - offsets[index - 1] + step
+    return arithmetic.divide(arithmetic.add(reach, around), step)
 
 
 @size_rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))

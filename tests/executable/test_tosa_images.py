@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from backend_checks import check
 from breadth import sampled
+from mesh_opt import api
 from tosa_cases import FLOATS, SUMS, Case, numbers, small, tensor, zeros
 
 
@@ -170,3 +171,46 @@ func.func @main(%a: {image}) -> {result} {{
   return %r : {result}
 }}"""
         check(text, [small(element, kinds[0])])
+
+
+DYNAMIC = {
+    "fft2d": (
+        "%r:2 = tosa.fft2d %a, %a {inverse = false} : (tensor<?x4x?xf32>, tensor<?x4x?xf32>)"
+        " -> (tensor<?x4x?xf32>, tensor<?x4x?xf32>)",
+        "tensor<?x4x?xf32>",
+        (2, 4, 8),
+    ),
+    "rfft2d": (
+        "%r:2 = tosa.rfft2d %a : (tensor<?x4x?xf32>) -> (tensor<?x4x?xf32>, tensor<?x4x?xf32>)",
+        "tensor<?x4x?xf32>",
+        (2, 4, 8),
+    ),
+    "resize": (
+        """%s = tosa.const_shape {values = dense<[3, 1, 2, 1]> : tensor<4xindex>}
+      : () -> !tosa.shape<4>
+  %o = tosa.const_shape {values = dense<[-3, -2]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %b = tosa.const_shape {values = dense<[2, 1]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %r = tosa.resize %a, %s, %o, %b {mode = BILINEAR} : (tensor<?x?x?x?xf32>, !tosa.shape<4>,
+      !tosa.shape<2>, !tosa.shape<2>) -> tensor<?x?x?x?xf32>""",
+        "tensor<?x?x?x?xf32>",
+        (2, 5, 7, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_storage_of_what_the_interpreter_runs(name: str) -> None:
+    """The sizes of results follow from those of operands."""
+    operation, kind, sizes = DYNAMIC[name]
+    count = 1 + (":2" in operation)
+    results = ", ".join(["%r"] if count == 1 else ["%r#0", "%r#1"]), ", ".join([kind] * count)
+    text = f"""
+func.func @main(%a: {kind}) -> ({results[1]}) {{
+  {operation}
+  return {results[0]} : {results[1]}
+}}"""
+    image = small("f32", sizes)
+    expected = api.compile(text)["main"].reference([image])
+    found = api.compile(text, "compile")["main"](image)
+    for got, want in zip(found if count > 1 else (found,), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
