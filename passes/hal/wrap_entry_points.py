@@ -72,6 +72,8 @@ STUB = "iree.abi.stub"
 """Marks functions that have the interface of the HAL already."""
 INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
 """Attributes of arguments and results that imports and exports replace."""
+_CONSUMED = frozenset({"iree.abi.consume", "iree.abi.output"})
+"""Attributes of arguments that the function may write to."""
 
 
 @dataclass(frozen=True)
@@ -313,15 +315,15 @@ class Wrapper:
         """Replace the function by one on buffer views.
 
         Raises OperationError if an argument or result is encoded, or a result is stored in an
-        argument that is not a buffer.
+        argument that is neither a buffer nor a tensor.
         """
         function = self._function
         region = function.regions[0]
         if self._has_fences:
             entry = region.blocks[0]
             self._fences = [entry.insert_arg(FENCE, len(entry.args)) for _ in range(2)]
-        self._find_outputs(region.blocks[0])
         self._import_arguments(region.blocks[0])
+        self._find_outputs(region.blocks[0])
         for block in region.blocks:
             if block.last_op is None:
                 raise OperationError(function, "has a block without a terminator")
@@ -367,8 +369,8 @@ class Wrapper:
                 if not isinstance(argument.type, BufferType | BufferViewType):
                     raise OperationError(
                         self._function,
-                        f"stores result #{output.value.data} in argument #{index}, expected type "
-                        f"!hal.buffer, found {argument.type}",
+                        f"stores result #{output.value.data} in argument #{index}, expected a "
+                        f"tensor or !hal.buffer, found {argument.type}",
                     )
                 self._outputs[output.value.data] = argument
 
@@ -398,7 +400,7 @@ class Wrapper:
             builder,
             target_encoding=attributes.get("iree.abi.encoding", tensor),
             name=attributes.get("iree.abi.name", StringAttr(f"input{index}")),
-            consume=UnitAttr() if "iree.abi.consume" in attributes else None,
+            consume=UnitAttr() if _CONSUMED & attributes.keys() else None,
             affinity=boundary_affinity(self._function, "arg_attrs", index),
         )
 

@@ -144,3 +144,23 @@ def test_bits_stored_without_gaps(pipeline: str, backend: Any) -> None:
     bits = np.unpackbits(x.view(np.uint8), bitorder="little").reshape(4, 6)
     for got, want in zip(main(x, y), (x ^ y, x[1:2], bits.sum(1)), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+STORED = """
+util.global private @"k.1" = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+util.func public @main(%x: tensor<?xf32>, %o: tensor<?xf32> {iree.abi.output = 1 : index})
+    -> (tensor<?xf32>, tensor<?xf32>) {
+  %p = util.global.address @"k.1" : !util.ptr<tensor<4xf32>>
+  %0 = util.global.load.indirect %p : !util.ptr<tensor<4xf32>> -> tensor<4xf32>
+  %1 = tensor.cast %0 : tensor<4xf32> to tensor<?xf32>
+  %2 = arith.addf %x, %1 : tensor<?xf32>
+  %3 = arith.mulf %x, %o : tensor<?xf32>
+  util.return %2, %3 : tensor<?xf32>, tensor<?xf32>
+}"""
+
+
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+def test_storage_for_results_and_addresses_of_globals(pipeline: str) -> None:
+    x, o = np.arange(4, dtype=np.float32), np.full(4, 3, np.float32)
+    found = api.compile(STORED, pipeline)["main"](x, o)
+    np.testing.assert_array_equal(found, [[1, 3, 5, 7], [0, 3, 6, 9]])

@@ -52,3 +52,17 @@ util.func public @told(%a: tensor<?x8xf32> {iree.abi.name = "aa"}, %b: !hal.buff
 util.func public @stub(%a: tensor<4xf32>) -> tensor<4xf32> attributes {iree.abi.stub} {
   util.return %a : tensor<4xf32>
 }
+
+// -----
+
+// A result is stored in the buffer view of an argument, which the function may write to before.
+
+// CHECK: util.func public @stored(%x: !hal.buffer_view, %o: !hal.buffer_view) -> !hal.buffer_view
+// CHECK: %[[O:.*]] = hal.tensor.import consume %o "input1" : !hal.buffer_view -> tensor<4xf32>
+// CHECK: %[[S:.*]] = arith.addf %{{.*}}, %[[O]]
+// CHECK-NEXT: %[[A:.*]] = hal.tensor.alias %[[S]] : tensor<4xf32> to %o : !hal.buffer_view
+// CHECK-NEXT: hal.tensor.export %[[A]] "output0"
+util.func public @stored(%x: tensor<4xf32>, %o: tensor<4xf32> {iree.abi.output = 0 : index}) -> tensor<4xf32> {
+  %0 = arith.addf %x, %o : tensor<4xf32>
+  util.return %0 : tensor<4xf32>
+}
