@@ -1,4 +1,7 @@
-"""`variables-to-util`: convert variables of `tosa` and `ml_program` to globals of `util`."""
+"""`variables-to-util`: convert variables of `tosa` and `ml_program` to globals of `util`.
+
+Accesses of globals by a known address become accesses by name.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...ir.attribute_access import attribute
-from ...ir.locations import located_builder
+from ...ir.locations import located_builder, made_by
 from ...ir.regions import walk
+from ..general.global_accesses import POINTER_ACCESSES
 from ..manager.module_pass import module_pass
 
 _DEFINITIONS = ("tosa.variable", "ml_program.global")
@@ -21,15 +25,28 @@ _WRITES = ("tosa.variable_write", "ml_program.global_store")
 @module_pass("variables-to-util")
 def variables_to_util(module: ModuleOp) -> None:
     """Convert variables of `tosa` and globals of `ml_program` to globals of `util`."""
+    addresses: set[Operation] = set()
     for each in tuple(walk(module)):
         if is_variable(each):
+            addresses |= {*filter(None, [_address(each)])}
             builder = located_builder(InsertPoint.before(each), each)
             Rewriter.replace_op(each, [], builder.insert(_converted(each)).results)
+    for each in addresses:
+        if not each.results[0].uses:
+            Rewriter.erase_op(each)
 
 
 def is_variable(operation: Operation) -> bool:
-    """Return whether an op defines, reads or writes a variable."""
-    return operation.name in (*_DEFINITIONS, *_READS, *_WRITES)
+    """Return whether an op defines, reads or writes a variable, or a global by its address."""
+    is_named = operation.name in (*_DEFINITIONS, *_READS, *_WRITES)
+    return is_named or _address(operation) is not None
+
+
+def _address(operation: Operation) -> Operation | None:
+    """Return the address by which an op accesses a global; `None` if there is none."""
+    if operation.name not in POINTER_ACCESSES:
+        return None
+    return made_by(operation.operands[-1], "util.global.address")
 
 
 def _converted(operation: Operation) -> Operation:
@@ -51,8 +68,9 @@ def _converted(operation: Operation) -> Operation:
                 made.sym_visibility = operation.sym_visibility
             return made
         case _:
-            name = _name(attribute(operation, "name") or attribute(operation, "global"))
-    if operation.name in _READS:
+            named = _address(operation) or operation
+            name = _name(attribute(named, "name") or attribute(named, "global"))
+    if operation.results:
         return GlobalLoadOp(name, operation.results[0].type)
     return GlobalStoreOp(operation.operands[0], name)
 

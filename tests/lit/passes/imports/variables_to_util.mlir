@@ -28,3 +28,20 @@ func.func @g() -> tensor<?xi32> {
   %1 = ml_program.global_load_const @table : tensor<?xi32>
   return %1 : tensor<?xi32>
 }
+
+// CHECK: util.global private mutable @state.1
+util.global private mutable @state.1 = dense<2> : tensor<2xi32>
+
+// Accesses by addresses of which the global is known; others stay.
+// CHECK-LABEL: func.func @addresses
+func.func @addresses(%x: tensor<2xi32>, %other: !util.ptr<tensor<2xi32>>) -> (tensor<2xi32>, tensor<2xi32>) {
+  // CHECK-NOT: util.global.address
+  %p = util.global.address @state.1 : !util.ptr<tensor<2xi32>>
+  // CHECK: %0 = util.global.load @state.1 : tensor<2xi32>
+  %0 = util.global.load.indirect %p : !util.ptr<tensor<2xi32>> -> tensor<2xi32>
+  // CHECK-NEXT: util.global.store %x, @state.1 : tensor<2xi32>
+  util.global.store.indirect %x, %p : tensor<2xi32> -> !util.ptr<tensor<2xi32>>
+  // CHECK-NEXT: util.global.load.indirect %other
+  %1 = util.global.load.indirect %other : !util.ptr<tensor<2xi32>> -> tensor<2xi32>
+  return %0, %1 : tensor<2xi32>, tensor<2xi32>
+}
