@@ -6,15 +6,17 @@ the dimensions are for:
     query (b, m, k1), key (b, k2, k1), value (b, k2, n) -> (b, m, n)
     weights (b, m, k2): sums along k1, which are scaled, changed by a body, masked, and divided by
                         their sums along k2 after the exponential
+
+IREE computes powers of 2 instead, unless `use_exp2 = false`: its body is of binary logarithms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, log
 from typing import cast
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, f64, i64
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DictionaryAttr, IntegerAttr, f64, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.rewriter import Rewriter
@@ -127,6 +129,15 @@ def _map(dimensions: Sequence[int], loops: Sequence[int]) -> AffineMap:
     return dims(*map(loops.index, dimensions), loops=len(loops))
 
 
+def _is_of_binary_logarithms(op: Operation) -> bool:
+    """Return whether the body takes and yields logarithms to the base 2; a body may do nothing."""
+    block = op.regions[0].block
+    config = op.properties.get("decomposition_config")
+    given = config.data.get("use_exp2") if isinstance(config, DictionaryAttr) else None
+    is_natural = isinstance(given, IntegerAttr) and given.value.data == 0
+    return not is_natural and block.first_op is not block.last_op
+
+
 def _changed(
     lowering: Lowering,
     op: Operation,
@@ -148,12 +159,18 @@ def _changed(
         dimension = of_weights.index(sorted(of_weights)[number])
         Rewriter.replace_op(index, IndexOp(dimension))
 
+    is_binary = _is_of_binary_logarithms(op)
+
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         number = inner.op("arith.mulf", args[0], convert(inner, scale, kind(scale.type), total))
+        if is_binary:
+            number = inner.op("arith.mulf", number, inner.constant(1 / log(2), total.type))
         argument = kind(region.block.args[0].type)
         given = convert(inner, number, total, argument)
         (number,) = lowering.inline_on_scalars(region, [given], inner)
         number = convert(inner, number, argument, total)
+        if is_binary:
+            number = inner.op("arith.mulf", number, inner.constant(log(2), total.type))
         for (mask, _), each in zip(masks, args[1:], strict=False):
             if kind(mask.type).width == 1:
                 number = inner.select(each, number, inner.constant(-inf, total.type))

@@ -257,9 +257,45 @@ def test_bodies_read_tensors_and_compute_indices(pipeline: str) -> None:
         np.random.default_rng(each).standard_normal(size).astype(np.float32)
         for each, size in enumerate([(2, 3), (2, 3), (2, 2)])
     )
-    weights = softmax(x @ bias.T + bias[:, :2].T)
+    weights = softmax(x @ bias.T + np.log(2) * bias[:, :2].T)
     program = api.compile(BODIES, pipeline)["main"]
     agree(program(x, bias, v), [x.T.reshape(-1), x.T[[2, 0, 1]], weights @ v])
+
+
+CAPPED = """
+func.func @main(
+    %q: tensor<4x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x5xf32>, %mask: tensor<4x6xf32>)
+    -> tensor<4x5xf32> {
+  %scale = arith.constant 0.5 : f32
+  %two = arith.constant 2.0 : f32
+  %e = tensor.empty() : tensor<4x5xf32>
+  %0 = iree_linalg_ext.attention <indexing_maps = [
+      affine_map<(m, k, s, n) -> (m, k)>, affine_map<(m, k, s, n) -> (s, k)>,
+      affine_map<(m, k, s, n) -> (s, n)>, affine_map<(m, k, s, n) -> ()>,
+      affine_map<(m, k, s, n) -> (m, s)>, affine_map<(m, k, s, n) -> (m, n)>]CONFIG>
+      ins(%q, %k, %v, %scale, %mask
+        : tensor<4x8xf32>, tensor<6x8xf32>, tensor<6x5xf32>, f32, tensor<4x6xf32>)
+      outs(%e : tensor<4x5xf32>) {
+  ^bb0(%score: f32):
+    %bounded = math.tanh %score : f32
+    %capped = arith.mulf %bounded, %two : f32
+    iree_linalg_ext.yield %capped : f32
+  } -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}"""
+
+
+@pytest.mark.parametrize("config", ["", "use_exp2 = true", "use_exp2 = false"])
+def test_bodies_of_binary_logarithms(config: str) -> None:
+    """As IREE computes: the body and the exponential are to the base 2, masks are not."""
+    text = CAPPED.replace("CONFIG", f", decomposition_config = {{{config}}}" if config else "")
+    q, k, v, mask = (
+        np.random.default_rng(each).standard_normal(size).astype(np.float32)
+        for each, size in enumerate([(4, 8), (6, 8), (6, 5), (4, 6)])
+    )
+    base = 1 if "false" in config else np.log(2)
+    scores = 2 * base * np.tanh(0.5 / base * (q @ k.T))
+    agree(api.compile(text)["main"](q, k, v, mask), [softmax(scores + mask) @ v])
 
 
 def test_other_operations_stay() -> None:
