@@ -28,7 +28,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from ..stablehlo.elementwise.conversions import convert, convert_tensor
 from ..stablehlo.lowering.element_types import Kind, kind
-from ..stablehlo.lowering.emitter import Emitter, dims, shape
+from ..stablehlo.lowering.emitter import Body, Emitter, dims, shape
 from ..stablehlo.lowering.lowering import Lowering, Tensors
 from ..stablehlo.products.dot_products import accumulator, contract, multiply_add
 from .rules import linalg_ext_rule
@@ -69,25 +69,89 @@ def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> 
 
 @linalg_ext_rule("iree_linalg_ext.attention")
 def _attention_by_maps(lowering: Lowering, op: Operation) -> Tensors:
+    e, output = lowering.emit, op.operands[-1]
+    weights, of_weights, kept, total = _scores(lowering, op, 1)
+    value, (of_value, of_output) = op.operands[2], (_dimensions(op)[each] for each in (2, -1))
+    sizes = e.sizes(weights)
+    rows = e.reshape(weights, [*sizes[:kept], e.product(sizes[kept:])])
+    softmax = SoftmaxOp(rows, e.empty(e.sizes(rows), total.type), kept)
+    weights = e.reshape(e.add_op(softmax).results[0], sizes)
+    result = _product(e, (weights, of_weights), (value, of_value), of_output, total)
+    return [convert_tensor(e, result, total, kind(output.type))]
+
+
+@linalg_ext_rule("iree_linalg_ext.online_attention")
+def _attention_by_parts(lowering: Lowering, op: Operation) -> Tensors:
+    """Add a part of keys and values: `outs` are sums of weighted values, the largest score, and
+    sums of weights, and so are the results. Weights are relative to that of the largest score.
+    """
+    e, outs = lowering.emit, op.operands[-3:]
+    weights, of_weights, kept, total = _scores(lowering, op, 3)
+    value, of_value, of_outs = op.operands[2], _dimensions(op)[2], _dimensions(op)[-3:]
+    of_result, of_most, of_sum = of_outs
+    if not set(of_most) <= set(of_sum) <= {*of_weights[:kept]} or not set(of_most) <= {*of_result}:
+        raise OperationError(op, "has a maximum or sum of weights along wrong dimensions")
+    before = [convert_tensor(e, each, kind(each.type), total) for each in outs]
+    power, unit = ("math.exp", 1.0) if _is_natural(op) else ("math.exp2", 1 / log(2))
+
+    def scaled(inner: Emitter, args: Tensors) -> Tensors:
+        return [inner.op("arith.mulf", args[0], inner.constant(unit, total.type))]
+
+    def larger(inner: Emitter, args: Tensors) -> Tensors:
+        return [inner.op("arith.maximumf", args[1], args[0])]
+
+    def relative(inner: Emitter, args: Tensors) -> Tensors:
+        return [inner.op(power, inner.op("arith.subf", args[0], args[1]))]
+
+    def product(inner: Emitter, args: Tensors) -> Tensors:
+        return [inner.op("arith.mulf", args[0], args[1])]
+
+    def sum_(inner: Emitter, args: Tensors) -> Tensors:
+        return [inner.op("arith.addf", args[1], args[0])]
+
+    def each_of(dimensions: Sequence[int], body: Body, *given: Indexed) -> SSAValue:
+        shaped = next(tensor for tensor, own in given if own == dimensions)
+        maps = [_map(own, dimensions) for _, own in given]
+        empty = e.empty(e.sizes(shaped), total.type)
+        return e.loops([tensor for tensor, _ in given], maps, [empty], None, body)[0]
+
+    def reduced(body: Body, start: SSAValue, dimensions: Sequence[int]) -> SSAValue:
+        return e.loops([weights], None, [start], [_map(dimensions, of_weights)], body)[0]
+
+    weights = each_of(of_weights, scaled, (weights, of_weights))
+    most = reduced(larger, before[1], of_most)
+    weights = each_of(of_weights, relative, (weights, of_weights), (most, of_most))
+    shrunk = each_of(of_most, relative, (before[1], of_most), (most, of_most))
+    start, total_before = (
+        each_of(own, product, (tensor, own), (shrunk, of_most))
+        for tensor, own in ((before[0], of_result), (before[2], of_sum))
+    )
+    result = _product(e, (weights, of_weights), (value, of_value), of_result, total, start)
+    results = result, most, reduced(sum_, total_before, of_sum)
+    pairs = zip(results, outs, strict=True)
+    return [convert_tensor(e, new, total, kind(old.type)) for new, old in pairs]
+
+
+def _scores(lowering: Lowering, op: Operation, outs: int) -> tuple[SSAValue, list[int], int, Kind]:
+    """Return scores, natural logarithms of weights up to a factor, and what they are indexed by.
+
+    The number says how many of these dimensions come first that are not summed. `outs` are as many
+    operands. The last result is the type of sums. Raises OperationError for maps of other ops.
+    """
     e = lowering.emit
-    query, key, value, scale, *mask, output = op.operands
-    of_query, of_key, of_value, _, *of_mask, of_output = _dimensions(op)
+    query, key, _, scale, *mask = op.operands[:-outs]
+    of_query, of_key, of_value, _, *of_mask = _dimensions(op)[:-outs]
+    of_output = _dimensions(op)[-outs]
     kept = [each for each in of_query if each in of_output]
     summed = [each for each in of_key if each in of_value and each not in of_output]
     of_weights = [*kept, *summed]
-    if not summed or not set(of_output) <= {*kept, *of_value}:
+    fits = summed and set(of_output) <= {*kept, *of_value}
+    if not fits or any(not set(each) <= set(of_weights) for each in of_mask):
         raise OperationError(op, "has indexing maps that are not those of two products")
-    element = kind(output.type)
-    total = accumulator((kind(query.type), kind(key.type), element))
+    total = accumulator((kind(query.type), kind(key.type), kind(op.operands[-outs].type)))
     weights = _product(e, (query, of_query), (key, of_key), of_weights, total)
     masks = list(zip(mask, of_mask, strict=True))
-    weights = _changed(lowering, op, weights, of_weights, scale, masks)
-    sizes = e.sizes(weights)
-    rows = e.reshape(weights, [*sizes[: len(kept)], e.product(sizes[len(kept) :])])
-    softmax = SoftmaxOp(rows, e.empty(e.sizes(rows), total.type), len(kept))
-    weights = e.reshape(e.add_op(softmax).results[0], sizes)
-    result = _product(e, (weights, of_weights), (value, of_value), of_output, total)
-    return [convert_tensor(e, result, total, element)]
+    return _changed(lowering, op, weights, of_weights, scale, masks), of_weights, len(kept), total
 
 
 def _dimensions(op: Operation) -> list[list[int]]:
@@ -106,16 +170,22 @@ Indexed = tuple[SSAValue, Sequence[int]]
 
 
 def _product(
-    e: Emitter, left: Indexed, right: Indexed, result: Sequence[int], total: Kind
+    e: Emitter,
+    left: Indexed,
+    right: Indexed,
+    result: Sequence[int],
+    total: Kind,
+    start: SSAValue | None = None,
 ) -> SSAValue:
-    """Return sums of products along the dimensions that do not index the result."""
+    """Return `start`, or 0, plus products, added along dimensions that do not index the result."""
     loops = list(dict.fromkeys([*result, *left[1], *right[1]]))
     sizes = {
         dimension: size
         for tensor, dimensions in (left, right)
         for dimension, size in zip(dimensions, e.sizes(tensor), strict=True)
     }
-    start = e.fill(e.constant(0, total.type), [sizes[each] for each in result])
+    if start is None:
+        start = e.fill(e.constant(0, total.type), [sizes[each] for each in result])
     return e.loops(
         [left[0], right[0]],
         [_map(each, loops) for _, each in (left, right)],
@@ -129,13 +199,11 @@ def _map(dimensions: Sequence[int], loops: Sequence[int]) -> AffineMap:
     return dims(*map(loops.index, dimensions), loops=len(loops))
 
 
-def _is_of_binary_logarithms(op: Operation) -> bool:
-    """Return whether the body takes and yields logarithms to the base 2; a body may do nothing."""
-    block = op.regions[0].block
+def _is_natural(op: Operation) -> bool:
+    """Return whether logarithms are natural ones, and not to the base 2."""
     config = op.properties.get("decomposition_config")
     given = config.data.get("use_exp2") if isinstance(config, DictionaryAttr) else None
-    is_natural = isinstance(given, IntegerAttr) and given.value.data == 0
-    return not is_natural and block.first_op is not block.last_op
+    return isinstance(given, IntegerAttr) and given.value.data == 0
 
 
 def _changed(
@@ -159,7 +227,8 @@ def _changed(
         dimension = of_weights.index(sorted(of_weights)[number])
         Rewriter.replace_op(index, IndexOp(dimension))
 
-    is_binary = _is_of_binary_logarithms(op)
+    does_nothing = region.block.first_op is region.block.last_op
+    is_binary = not does_nothing and not _is_natural(op)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         number = inner.op("arith.mulf", args[0], convert(inner, scale, kind(scale.type), total))

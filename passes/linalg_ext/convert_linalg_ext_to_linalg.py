@@ -27,7 +27,7 @@ _CONVERTED = frozenset(
         *(f"tm_tensor.{name}" for name in ("attention", "scan", "scatter", "sort", "topk")),
         *(f"iree_linalg_ext.{name}" for name in ("attention", "scan", "scatter", "sort", "topk")),
         *(f"iree_linalg_ext.{name}" for name in ("arg_compare", "gather", "topk_v2")),
-        *(f"iree_linalg_ext.{name}" for name in ("map_load", "map_store")),
+        *(f"iree_linalg_ext.{name}" for name in ("map_load", "map_store", "online_attention")),
     }
 )
 

@@ -309,3 +309,55 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<
     main = api.compile(text)["main"]
     with pytest.raises(api.ExecutionError, match=r":4:10: error: 'iree_linalg_ext.fft' op"):
         main(*[np.zeros(8, np.float32)] * 2)
+
+
+PARTS = """
+#q = affine_map<(b, m, k, s, n) -> (b, m, k)>
+#k = affine_map<(b, m, k, s, n) -> (b, s, k)>
+#v = affine_map<(b, m, k, s, n) -> (b, n, s)>
+#one = affine_map<(b, m, k, s, n) -> ()>
+#mask = affine_map<(b, m, k, s, n) -> (m, s)>
+#o = affine_map<(b, m, k, s, n) -> (n, b, m)>
+#rows = affine_map<(b, m, k, s, n) -> (m, b)>
+func.func @main(
+    %q: tensor<2x4x8xf32>, %k: tensor<2x?x8xf32>, %v: tensor<2x5x?xf32>, %mask: tensor<4x?xMASK>,
+    %o: tensor<5x2x4xf32>, %most: tensor<4x2xf32>, %sum: tensor<4x2xf32>)
+    -> (tensor<5x2x4xf32>, tensor<4x2xf32>, tensor<4x2xf32>) {
+  %scale = arith.constant 0.5 : f32
+  %0:3 = iree_linalg_ext.online_attention
+      <indexing_maps = [#q, #k, #v, #one, #mask, #o, #rows, #rows]CONFIG>
+      ins(%q, %k, %v, %scale, %mask
+        : tensor<2x4x8xf32>, tensor<2x?x8xf32>, tensor<2x5x?xf32>, f32, tensor<4x?xMASK>)
+      outs(%o, %most, %sum : tensor<5x2x4xf32>, tensor<4x2xf32>, tensor<4x2xf32>) {
+  ^bb0(%score: f32):
+    %bounded = math.tanh %score : f32
+    iree_linalg_ext.yield %bounded : f32
+  } -> tensor<5x2x4xf32>, tensor<4x2xf32>, tensor<4x2xf32>
+  return %0#0, %0#1, %0#2 : tensor<5x2x4xf32>, tensor<4x2xf32>, tensor<4x2xf32>
+}"""
+
+
+@pytest.mark.parametrize("mask_type", ["f32", "i1"])
+@pytest.mark.parametrize("base", [2, np.e])
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+def test_attention_by_parts(pipeline: str, base: float, mask_type: str) -> None:
+    """Parts of the keys, one after the other, are the whole; the largest score is a logarithm."""
+    config = "" if base == 2 else ", decomposition_config = {use_exp2 = false}"
+    text = PARTS.replace("CONFIG", config).replace("MASK", mask_type)
+    main = api.compile(text, pipeline)["main"]
+    q, k, v, mask = (
+        np.random.default_rng(each).standard_normal(size).astype(np.float32)
+        for each, size in enumerate([(2, 4, 8), (2, 7, 8), (2, 5, 7), (4, 7)])
+    )
+    chosen = mask > -1
+    chosen[:, 0] = True
+    o, sums = np.zeros((5, 2, 4), np.float32), np.zeros((4, 2), np.float32)
+    most = np.full((4, 2), -np.inf, np.float32)
+    for part in (slice(0, 5), slice(5, 7)):
+        given = (chosen if mask_type == "i1" else mask)[:, part]
+        o, most, sums = main(q, k[:, part], v[:, :, part], given, o, most, sums)
+    unit = np.log(base)
+    scores = unit * np.tanh(0.5 / unit * np.einsum("bmk,bsk->bms", q, k))
+    scores = np.where(chosen, scores, -np.inf) if mask_type == "i1" else scores + mask
+    weighted = np.einsum("bms,bns->nbm", softmax(scores), v)
+    agree((o / sums.T, most), [weighted, scores.max(2).T / unit])

@@ -49,3 +49,37 @@ func.func @index(%q: tensor<4x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x5xf32>, 
   } -> tensor<4x5xf32>
   return %0 : tensor<4x5xf32>
 }
+
+// -----
+
+func.func @mask(%q: tensor<4x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x5xf32>, %m: tensor<4x5xf32>, %e: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %scale = arith.constant 0.5 : f32
+  // expected-error @+1 {{has indexing maps that are not those of two products}}
+  %0 = iree_linalg_ext.attention <indexing_maps = [
+      affine_map<(m, k, s, n) -> (m, k)>, affine_map<(m, k, s, n) -> (s, k)>,
+      affine_map<(m, k, s, n) -> (s, n)>, affine_map<(m, k, s, n) -> ()>,
+      affine_map<(m, k, s, n) -> (m, n)>, affine_map<(m, k, s, n) -> (m, n)>]>
+      ins(%q, %k, %v, %scale, %m : tensor<4x8xf32>, tensor<6x8xf32>, tensor<6x5xf32>, f32, tensor<4x5xf32>)
+      outs(%e : tensor<4x5xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+
+// -----
+
+func.func @rows(%q: tensor<4x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x5xf32>, %o: tensor<4x5xf32>, %x: tensor<6xf32>, %y: tensor<4xf32>) -> tensor<4x5xf32> {
+  %scale = arith.constant 0.5 : f32
+  // expected-error @+1 {{has a maximum or sum of weights along wrong dimensions}}
+  %0:3 = iree_linalg_ext.online_attention <indexing_maps = [
+      affine_map<(m, k, s, n) -> (m, k)>, affine_map<(m, k, s, n) -> (s, k)>,
+      affine_map<(m, k, s, n) -> (s, n)>, affine_map<(m, k, s, n) -> ()>,
+      affine_map<(m, k, s, n) -> (m, n)>, affine_map<(m, k, s, n) -> (s)>, affine_map<(m, k, s, n) -> (m)>]>
+      ins(%q, %k, %v, %scale : tensor<4x8xf32>, tensor<6x8xf32>, tensor<6x5xf32>, f32)
+      outs(%o, %x, %y : tensor<4x5xf32>, tensor<6xf32>, tensor<4xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<4x5xf32>, tensor<6xf32>, tensor<4xf32>
+  return %0#0 : tensor<4x5xf32>
+}
