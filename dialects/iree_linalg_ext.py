@@ -1,6 +1,7 @@
 """The `iree_linalg_ext` dialect: the ops of IREE that linalg has no form for.
 
-They are parsed, verified as far as passes rely on their forms, and printed as by iree-opt 3.13.
+They are parsed, verified (`iree_linalg_ext_checks.py`) as far as passes rely on their forms, and
+printed as by iree-opt 3.13.
 `convert-linalg-ext-to-linalg` converts those of models; other passes do not look into them and move
 nothing across them. Each op writes into its `outs` and has results if these are tensors.
 """
@@ -12,35 +13,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    DenseArrayBase,
-    IntegerAttr,
-    MemRefType,
-    ShapedType,
-    VectorType,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import OpDef, OptionalDef
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
-from xdsl.utils.exceptions import VerifyException
 
-from ..ir.attribute_access import attribute, integer, number_list
+from ..ir.attribute_access import attribute, number_list
 from ..ir.dialect_extension import dialect_of
 from ..ir.index_lists import parse_index_list, print_index_list
 from ..ir.syntax.assembly_format import DIRECTIVES, Directive, Parsed, Syntax, directive, values
 from ..ir.syntax.rows import Rows
 from ..ir.syntax.structs import PropertyStruct
 from .iree_codegen import described
+from .iree_linalg_ext_checks import (
+    verify_attention,
+    verify_destinations,
+    verify_dimension,
+    verify_dimension_map,
+    verify_index,
+    verify_indices,
+    verify_maps,
+)
 from .linalg.base import DestinationEffects
 
 NAME = "iree_linalg_ext"
 YIELD = f"{NAME}.yield"
-_HAVE_INDICES = (f"{NAME}.custom_op", f"{NAME}.attention", f"{NAME}.online_attention")
 
 # Syntax ------------------------------------------------------------------------------------------
 
@@ -171,81 +170,6 @@ def _struct(*names: str) -> Syntax:
     return (PropertyStruct(read, i64),)
 
 
-# Verification ------------------------------------------------------------------------------------
-
-
-_WRITTEN = (
-    *("output", "outputs", "original", "output_index", "output_indices"),
-    *("accumulator", "real", "imaginary", "max", "sum"),
-)
-"""The names of `outs`, in their order."""
-
-
-def _destinations(op: Operation) -> None:
-    """Check that the op works on tensors or on memrefs, with a result for each tensor in `outs`."""
-    types = [operand.type for operand in op.operands]
-    tensors = [each for each in types if isinstance(each, ShapedType) and not _is_memory(each)]
-    if tensors and any(isinstance(each, MemRefType) for each in types):
-        raise VerifyException("expected to have either pure buffer or pure tensor semantics")
-    outs = [each.type for name in _WRITTEN for each in values(op, name)]
-    expected = outs if tensors else []
-    if len(op.results) != len(expected):
-        raise VerifyException(
-            f"expected the number of tensor results ({len(op.results)}) to be equal to the number"
-            f" of output tensors ({len(expected)})"
-        )
-    for index, (output, result) in enumerate(zip(expected, op.result_types, strict=True)):
-        if output != result:
-            raise VerifyException(
-                f"expected type of output #{index} ('{output}') to match type of corresponding"
-                f" result ('{result}')"
-            )
-    for region in op.regions:
-        last = region.block.last_op if len(region.blocks) == 1 else None
-        if last is None or last.name != YIELD:
-            raise VerifyException(f"expected a region of one block that ends in '{YIELD}'")
-
-
-def _is_memory(type_: Attribute) -> bool:
-    return isinstance(type_, MemRefType | VectorType)
-
-
-def _dimension(op: Operation) -> None:
-    _destinations(op)
-    found, first = integer(op, "dimension"), op.operands[0].type
-    rank = len(first.get_shape()) if isinstance(first, ShapedType) else 0
-    if not 0 <= found < rank:
-        raise VerifyException(f"dimension must be within [0, {rank}), found {found}")
-
-
-def _dimension_map(op: Operation) -> None:
-    _destinations(op)
-    indexed = op.operands[-1 if op.name == f"{NAME}.scatter" else 0].type
-    rank = len(indexed.get_shape()) if isinstance(indexed, ShapedType) else 0
-    found = number_list(attribute(op, "dimension_map"))
-    if len(set(found)) != len(found) or any(not 0 <= each < rank for each in found):
-        raise VerifyException(
-            f"expected different dimensions within [0, {rank}) in dimension_map, found"
-            f" {list(found)}"
-        )
-
-
-def _maps(op: Operation) -> None:
-    _destinations(op)
-    maps = cast("ArrayAttr[Attribute]", attribute(op, "indexing_maps"))
-    if len(maps) != len(op.operands):
-        raise VerifyException(
-            f"expected an indexing map for each of {len(op.operands)} operands, found {len(maps)}"
-        )
-
-
-def _index(op: Operation) -> None:
-    parent = op.parent_op()
-    if parent is None or parent.name not in _HAVE_INDICES:
-        names = ", ".join(f"`{name}`" for name in _HAVE_INDICES)
-        raise VerifyException(f"expected parent op to be one of {names}")
-
-
 # Operations --------------------------------------------------------------------------------------
 
 _RESULTS = "( -> type($result))?"
@@ -272,7 +196,7 @@ def _transform(kind: str, dimensions: str) -> type[Operation]:
         " attr-dict output_tile_size(int($output_tile_size)) kernel_size(int($kernel_size))"
         f" {dimensions}(numbers(${dimensions})){_grouped('$input', '$output')}{_RESULTS}",
         traits=_EFFECTS,
-        verify=_destinations,
+        verify=verify_destinations,
     )
 
 
@@ -285,7 +209,7 @@ ROWS: list[type[Operation]] = [
         f"{_grouped('$value, $index', '$output, $output_index')}"
         f"( index_base($index_base : type($index_base)))?{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_dimension,
+        verify=verify_dimension,
     ),
     _row(
         "attention",
@@ -296,7 +220,7 @@ ROWS: list[type[Operation]] = [
             f" attr-dict{_grouped('$query, $key, $value, $scale, $mask', '$output')}{_TO_RESULTS}",
         ),
         traits=_EFFECTS,
-        verify=_maps,
+        verify=verify_attention,
     ),
     _row(
         "online_attention",
@@ -309,7 +233,7 @@ ROWS: list[type[Operation]] = [
             f"{_TO_RESULTS}",
         ),
         traits=_EFFECTS,
-        verify=_maps,
+        verify=verify_attention,
     ),
     _row(
         "custom_op",
@@ -317,7 +241,7 @@ ROWS: list[type[Operation]] = [
         "{indexing_maps = $indexing_maps, iterator_types = $iterator_types}"
         f" attr-dict-with-keyword({_INS})?({_OUTS})?{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_maps,
+        verify=verify_maps,
     ),
     _row(
         "exp_reduction",
@@ -326,7 +250,7 @@ ROWS: list[type[Operation]] = [
         " exp_reduced_operands = numbers($exp_reduced_operands)}"
         f" attr-dict{_INS}{_OUTS}{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_maps,
+        verify=verify_maps,
     ),
     _row(
         "quantize_affine",
@@ -337,7 +261,7 @@ ROWS: list[type[Operation]] = [
             f" attr-dict{_grouped('$input, $scale, $zero_point', '$output')}{_RESULTS}",
         ),
         traits=_EFFECTS,
-        verify=_maps,
+        verify=verify_maps,
     ),
     _row(
         "dequantize_affine",
@@ -347,7 +271,7 @@ ROWS: list[type[Operation]] = [
             f" attr-dict{_grouped('$input, $scale, $zero_point', '$output')}{_RESULTS}",
         ),
         traits=_EFFECTS,
-        verify=_maps,
+        verify=verify_maps,
     ),
     _row(
         "fft",
@@ -356,7 +280,7 @@ ROWS: list[type[Operation]] = [
         f"{_grouped('$stage, $real_coefficients, $imaginary_coefficients', '$real, $imaginary')}"
         "( : type($result))?",
         traits=_EFFECTS,
-        verify=_destinations,
+        verify=verify_destinations,
     ),
     _row(
         "gather",
@@ -364,7 +288,7 @@ ROWS: list[type[Operation]] = [
         " attr-dict dimension_map = numbers($dimension_map)"
         f"{_grouped('$source, $indices, $mask', '$output')}{_RESULTS}",
         traits=_EFFECTS,
-        verify=_dimension_map,
+        verify=verify_dimension_map,
     ),
     _row(
         "im2col",
@@ -388,14 +312,14 @@ ROWS: list[type[Operation]] = [
             f"{_grouped('$input', '$output')}{_RESULTS}",
         ),
         traits=_EFFECTS,
-        verify=_destinations,
+        verify=verify_destinations,
     ),
     _row(
         "index",
         " -> result:index | dim:i64attr",
         " int($dim) attr-dict : type($result)",
         traits=(Pure(),),
-        verify=_index,
+        verify=verify_index,
     ),
     *(
         _row(
@@ -403,7 +327,7 @@ ROWS: list[type[Operation]] = [
             "input output -> result* | | region",
             " attr-dict $input into $output $region : type($input) into type($output)" + _RESULTS,
             traits=_EFFECTS,
-            verify=_destinations,
+            verify=verify_indices,
         )
         for name in ("map_load", "map_store")
     ),
@@ -413,7 +337,7 @@ ROWS: list[type[Operation]] = [
         " attr-dict dimension(int($dimension)) inclusive(bool($inclusive))"
         f"{_grouped('$input', '$output, $accumulator')}{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_dimension,
+        verify=verify_dimension,
     ),
     _row(
         "scatter",
@@ -422,14 +346,14 @@ ROWS: list[type[Operation]] = [
         " attr-dict dimension_map = numbers($dimension_map) unique_indices(bool($unique_indices))"
         f"{_grouped('$updates, $indices, $mask', '$original')}{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_dimension_map,
+        verify=verify_dimension_map,
     ),
     _row(
         "sort",
         f"{_LISTS} | dimension:i64attr | region",
         f" attr-dict dimension(int($dimension))({_INS})?{_OUTS}{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_dimension,
+        verify=verify_dimension,
     ),
     _row(
         "topk",
@@ -437,7 +361,7 @@ ROWS: list[type[Operation]] = [
         " attr-dict dimension(int($dimension))"
         f"{_grouped('$input, $input_indices', '$output, $output_indices')}{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_dimension,
+        verify=verify_dimension,
     ),
     _row(
         "topk_v2",
@@ -446,7 +370,7 @@ ROWS: list[type[Operation]] = [
         " attr-dict dimension(int($dimension))( is_sorted$is_sorted)?"
         f"{_grouped('$input, $input_indices', '$output, $output_indices')}{_TO_RESULTS}",
         traits=_EFFECTS,
-        verify=_dimension,
+        verify=verify_dimension,
     ),
     _transform("filter_transform", "kernel_dimensions"),
     _transform("input_transform", "image_dimensions"),

@@ -91,3 +91,71 @@ func.func @index() {
   %0 = iree_linalg_ext.index 0 : index
   return
 }
+
+// -----
+
+func.func @body(%x: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected its body to yield index, i1, found index}}
+  %0 = iree_linalg_ext.map_store %x into %o {
+  ^bb0(%i: index):
+    iree_linalg_ext.yield %i : index
+  } : tensor<4xf32> into tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @slices(%s: tensor<5x4xf32>, %i: tensor<3xi32>, %o: tensor<3x7xf32>) -> tensor<3x7xf32> {
+  // expected-error @+1 {{expected output of shape [3x4] and element type f32, found tensor<3x7xf32>}}
+  %0 = iree_linalg_ext.gather dimension_map = [0] ins(%s, %i : tensor<5x4xf32>, tensor<3xi32>) outs(%o : tensor<3x7xf32>) -> tensor<3x7xf32>
+  return %0 : tensor<3x7xf32>
+}
+
+// -----
+
+func.func @indices(%u: tensor<3x4xf32>, %i: tensor<3x2xi32>, %o: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  // expected-error @+1 {{expected indices of shape [3x1] and element type an integer or index, found tensor<3x2xi32>}}
+  %0 = iree_linalg_ext.scatter dimension_map = [0] unique_indices(true) ins(%u, %i : tensor<3x4xf32>, tensor<3x2xi32>) outs(%o : tensor<5x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    iree_linalg_ext.yield %a : f32
+  } -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}
+
+// -----
+
+func.func @accumulator(%x: tensor<4x3xf32>, %a: tensor<4xf32>) -> tensor<4x3xf32> {
+  // expected-error @+1 {{expected accumulator of shape [3] and element type f32, found tensor<4xf32>}}
+  %0:2 = iree_linalg_ext.scan dimension(0) inclusive(true) ins(%x : tensor<4x3xf32>) outs(%x, %a : tensor<4x3xf32>, tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    iree_linalg_ext.yield %p : f32
+  } -> tensor<4x3xf32>, tensor<4xf32>
+  return %0#0 : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @too_many(%x: tensor<4xf32>, %o: tensor<5xf32>) -> tensor<5xf32> {
+  // expected-error @+1 {{expected at most 4 results, found 5}}
+  %0 = iree_linalg_ext.topk_v2 dimension(0) ins(%x : tensor<4xf32>) outs(%o : tensor<5xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %c = arith.cmpf ogt, %p, %q : f32
+    iree_linalg_ext.yield %c : i1
+  } -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+func.func @sizes(%q: tensor<4x8xf32>, %k: tensor<6x7xf32>, %v: tensor<6x5xf32>, %e: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %scale = arith.constant 0.5 : f32
+  // expected-error @+1 {{expected operand #1 of size 8 along d1, found 7}}
+  %0 = iree_linalg_ext.attention <indexing_maps = [
+      affine_map<(m, k, s, n) -> (m, k)>, affine_map<(m, k, s, n) -> (s, k)>,
+      affine_map<(m, k, s, n) -> (s, n)>, affine_map<(m, k, s, n) -> ()>, affine_map<(m, k, s, n) -> (m, n)>]>
+      ins(%q, %k, %v, %scale : tensor<4x8xf32>, tensor<6x7xf32>, tensor<6x5xf32>, f32) outs(%e : tensor<4x5xf32>) {
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  } -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
