@@ -363,7 +363,7 @@ class ReductionLoops:
             for each in points:
                 each[row] = index
                 positions = self._positions(tuple(each))
-                self._store(positions, self._combined(each, terms, self._initial(tuple(each))))
+                self._store(positions, self._after_terms(each, terms, self._initial(tuple(each))))
         if not is_few:
             self._reduce_rows(list(self.reductions), point, row, span, fold)
 
@@ -428,9 +428,9 @@ class ReductionLoops:
             for result, position in zip(results, positions, strict=True)
         ]
         terms = [[step[loop] for loop in self.reductions] for step in steps]
-        self._store(positions, self._combined(point, terms, before))
+        self._store(positions, self._after_terms(point, terms, before))
 
-    def _combined(
+    def _after_terms(
         self, point: Sequence[Term], terms: Sequence[Sequence[Term]], before: Sequence[Term]
     ) -> Sequence[Term]:
         """Return the results at a point after some terms, the indices of the reduction loops."""
