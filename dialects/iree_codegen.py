@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -33,6 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.dialect_extension import attribute_class
 from ..ir.linear_forms import loops_of
 from ..ir.syntax.assembly_format import Syntax
 from ..ir.syntax.operations import SyntaxOperation
@@ -133,13 +133,7 @@ class DescriptionAttribute(ParametrizedAttribute):
 def described(dialect: str, *names: str) -> list[type[Attribute]]:
     """Return classes of attributes that configure IREE's code generation and are kept as text."""
     return [
-        irdl_attr_definition(
-            type(
-                f"{name}_attribute",
-                (DescriptionAttribute,),
-                {"__module__": __name__, "name": f"{dialect}.{name}"},
-            )
-        )
+        attribute_class(f"{dialect}.{name}", "Kept as text, without effect.", DescriptionAttribute)
         for name in names
     ]
 

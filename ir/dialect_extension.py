@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAt
 from xdsl.irdl import IRDLOperation, OpDef, irdl_attr_definition
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
+AttributeT = TypeVar("AttributeT", bound=Attribute)
 KindT = TypeVar("KindT", Operation, Attribute)
 
 
@@ -84,18 +85,20 @@ def variant(
 
 def plain_type(name: str, doc: str) -> type[ParametrizedAttribute]:
     """Return a parameterless type class of that name, with `doc` as its docstring."""
-    return _plain(name, doc, "Type", (ParametrizedAttribute, TypeAttribute))
+    return attribute_class(name, doc, ParametrizedAttribute, TypeAttribute)
 
 
 def plain_attribute(name: str, doc: str) -> type[ParametrizedAttribute]:
     """Return a parameterless attribute class of that name, with `doc` as its docstring."""
-    return _plain(name, doc, "Attr", (ParametrizedAttribute,))
+    return attribute_class(name, doc, ParametrizedAttribute)
 
 
-def _plain(
-    name: str, doc: str, suffix: str, bases: tuple[type, ...]
-) -> type[ParametrizedAttribute]:
+def attribute_class(
+    name: str, doc: str, base: type[AttributeT], *others: type, **members: object
+) -> type[AttributeT]:
+    """Return the class of an attribute or type with these bases and class variables."""
     words = re.split(r"[._]", name.partition(".")[2])
+    suffix = "Type" if TypeAttribute in others else "Attr"
     class_name = "".join(word.capitalize() for word in words) + suffix
-    made = type(class_name, bases, {"__doc__": doc, "name": name})
-    return irdl_attr_definition(cast("type[ParametrizedAttribute]", made))
+    made = type(class_name, (base, *others), {"__doc__": doc, "name": name, **members})
+    return irdl_attr_definition(cast("type[AttributeT]", made))

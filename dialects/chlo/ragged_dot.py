@@ -6,28 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
-from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute
 from ...ir.tensor_types import shape_text, shapes_agree
-from ..stablehlo.attributes import StructAttribute, parse_integers
+from ..stablehlo.attributes import INTEGERS, struct_attribute
 from ..stablehlo.checks import Shape, operand_shape, require_shape, verify_distinct
 
-
-@irdl_attr_definition
-class RaggedDotAttr(StructAttribute):
-    """`#chlo.ragged_dot<lhs_contracting_dimensions = [1], ...>`."""
-
-    name = "chlo.ragged_dot"
-    FIELDS = dict.fromkeys(
+RaggedDotAttr = struct_attribute(
+    "chlo.ragged_dot",
+    "lhs_contracting_dimensions = [1], ...",
+    dict.fromkeys(
         (
             *("lhs_batching_dimensions", "rhs_batching_dimensions"),
             *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
             *("lhs_ragged_dimensions", "rhs_group_dimensions"),
         ),
-        parse_integers,
-    )
+        INTEGERS,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

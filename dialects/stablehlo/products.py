@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
+from ...ir.syntax.directives import parse_dialect_attribute
 from ...ir.tensor_types import shapes_agree
 from . import checks, product_checks
 from .attributes import (
@@ -53,7 +54,7 @@ def _parse_dot(parser: Parser, parsed: Parsed) -> None:
             _PRECISION.parse_list(parser, parsed)
         elif word == "algorithm":
             parser.parse_punctuation("=")
-            parsed.attributes["algorithm"] = DotAlgorithmAttr.parse_fields(parser)
+            parsed.attributes["algorithm"] = parse_dialect_attribute(parser, DotAlgorithmAttr)
         else:
             parser.raise_error(
                 "expected batching_dims, contracting_dims, precision or algorithm", position
@@ -72,7 +73,7 @@ def _print_dot(printer: Printer, operation: Operation) -> None:
     algorithm = attribute(operation, "algorithm")
     if isinstance(algorithm, DotAlgorithmAttr):
         printer.print_string(", algorithm = ")
-        algorithm.print_parameter(printer)
+        algorithm.print_parameters(printer)
 
 
 _DOT = Custom(

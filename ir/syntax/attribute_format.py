@@ -36,6 +36,10 @@ Kind = tuple[Callable[[AttrParser], Attribute], Callable[[Printer, Attribute], N
 """The parser and the printer of a parameter."""
 
 
+def _print_int(printer: Printer, number: Attribute) -> None:
+    printer.print_int(cast(IntAttr, number).data)
+
+
 def print_number(printer: Printer, number: Attribute) -> None:
     """Print an integer without its type."""
     printer.print_int(cast(IntegerAttr, number).value.data)
@@ -67,9 +71,10 @@ KINDS: Mapping[str, Kind] = {
         lambda p: IntegerAttr.from_index_int_value(p.parse_integer(allow_boolean=False)),
         print_number,
     ),
+    "int": (lambda p: IntAttr(p.parse_integer(allow_boolean=False)), _print_int),
     "count": (
         lambda p: IntAttr(p.parse_integer(allow_boolean=False, allow_negative=False)),
-        lambda printer, count: printer.print_int(cast(IntAttr, count).data),
+        _print_int,
     ),
     "i64": (lambda p: IntegerAttr(p.parse_integer(), i64), print_number),
     "symbol": (lambda p: SymbolRefAttr(p.parse_symbol_name()), _print),
@@ -173,12 +178,34 @@ class FieldsAttribute(ParametrizedAttribute):
     REQUIRED: ClassVar[Sequence[str]] = ()
     BRACES: ClassVar[bool] = False
     """Whether the fields are in braces, `<{a = 1}>`."""
+    LAST_COMMA: ClassVar[bool] = False
+    """Whether a comma may follow the last field."""
+    DEFAULTS: ClassVar[Sequence[Attribute]] = ()
+    """Values that stand for a field that is not required and is absent."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         readers = {key: read for key, (read, _) in cls.FIELDS.items()}
-        found = parse_struct(parser, readers, cls.REQUIRED, braces=cls.BRACES)
-        return [found.get(key, NoneAttr()) for key in cls.FIELDS]
+        return cls.parameters_of(
+            parse_struct(
+                parser, readers, cls.REQUIRED, braces=cls.BRACES, last_comma=cls.LAST_COMMA
+            )
+        )
+
+    @classmethod
+    def parameters_of(cls, found: Mapping[str, Attribute]) -> Sequence[Attribute]:
+        """Return the parameters for these fields: `NoneAttr` for one that is absent."""
+        present = {
+            key: value
+            for key, value in found.items()
+            if key in cls.REQUIRED or value not in cls.DEFAULTS
+        }
+        return [present.get(key, NoneAttr()) for key in cls.FIELDS]
+
+    def field(self, name: str) -> Attribute | None:
+        """Return a field; `None` if it is absent."""
+        found = dict(zip(self.FIELDS, self.parameters, strict=True))[name]
+        return None if isinstance(found, NoneAttr) else found
 
     def print_parameters(self, printer: Printer) -> None:
         pairs = zip(self.FIELDS.items(), self.parameters, strict=True)

@@ -15,8 +15,10 @@ from typing import Any, cast
 from xdsl.dialects import tensor
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
+    StringAttr,
     SymbolRefAttr,
     TensorType,
     i64,
@@ -37,7 +39,7 @@ from ....dialects.shard.collectives import (
     ShiftOp,
 )
 from ....dialects.shard.grids import GridOp, ProcessLinearIndexOp
-from ....dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
+from ....dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr, StructAttribute
 from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute, element_type, integer
 from ....ir.diagnostics import OperationError
@@ -162,14 +164,12 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
     return groups
 
 
-def mesh_groups(
-    lowering: Lowering, op: Operation, found: ReplicaGroupMeshAxesAttr
-) -> list[list[int]]:
+def mesh_groups(lowering: Lowering, op: Operation, found: StructAttribute) -> list[list[int]]:
     """Return the device groups along mesh axes or sub-axes.
 
     Raises OperationError if the mesh or an axis is unknown, or if the mesh has explicit device ids.
     """
-    named = found.mesh()
+    named = found.field("mesh")
     sizes: dict[str, int] = {}
     if isinstance(named, SymbolRefAttr):
         name = named.root_reference.data
@@ -181,11 +181,11 @@ def mesh_groups(
     elif isinstance(named, MeshAttr):
         if named.field("device_ids") is not None:
             raise OperationError(op, "has a mesh with device ids, which is not supported")
-        axes = cast("Sequence[Any]", named.field("axes") or ())
-        sizes = {axis.field("name"): axis.field("size") for axis in axes}
+        sizes = {_axis_name(axis): axis.integer("size") for axis in _axes(named)}
     digits: list[tuple[int, int]] = []
-    for each in cast("Sequence[Any]", found.field("axes") or ()):
-        axis = AxisRef(each.field("name"), each.field("sub_axis_info"))
+    for each in _axes(found):
+        sub_axis = each.integers("sub_axis_info")
+        axis = AxisRef(_axis_name(each), (sub_axis[0], sub_axis[1]) if sub_axis else None)
         size = sizes.get(axis.name)
         error = "is not an axis of the mesh" if size is None else axis.validation_error(size)
         if error:
@@ -205,6 +205,14 @@ def mesh_groups(
     ]
     assert len(set(members)) * len(starts) == count
     return [[start + member for member in members] for start in starts]
+
+
+def _axes(found: StructAttribute) -> Sequence[StructAttribute]:
+    return cast("ArrayAttr[StructAttribute]", found.field("axes")).data
+
+
+def _axis_name(axis: StructAttribute) -> str:
+    return cast(StringAttr, axis.field("name")).data
 
 
 def _all_axes(lowering: Lowering, op: Operation) -> GridAxes:
