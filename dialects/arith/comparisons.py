@@ -24,18 +24,18 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import with_element
 from ...ir.verification import check
 
-_PREDICATES = {"arith.cmpf": 16, "arith.cmpi": 10}
-"""The number of predicates of each op."""
+_PREDICATES = {
+    "arith.cmpf": tuple(arith.CMPF_COMPARISON_OPERATIONS),
+    "arith.cmpi": tuple(arith.CMPI_COMPARISON_OPERATIONS),
+}
+"""The predicates of each op; the position of each is its number."""
 
 
 @check(*_PREDICATES)
 def _comparison(operation: Operation) -> None:
-    found = operation.properties.get("predicate")
-    count = _PREDICATES[operation.name]
-    if not isinstance(found, IntegerAttr) or found not in [
-        IntegerAttr(number, i64) for number in range(count)
-    ]:
-        raise VerifyException(f"expected a predicate from 0 to {count - 1} of type i64")
+    numbers = range(len(_PREDICATES[operation.name]))
+    if operation.properties.get("predicate") not in [IntegerAttr(each, i64) for each in numbers]:
+        raise VerifyException(f"expected a predicate from 0 to {numbers[-1]} of type i64")
 
 
 _NONE = arith.FastMathFlagsAttr("none")
@@ -44,7 +44,6 @@ _NONE = arith.FastMathFlagsAttr("none")
 class _ComparisonOp(IRDLOperation):
     """Base of the comparisons; the result is i1, or a tensor or vector of i1."""
 
-    PREDICATES: ClassVar[tuple[str, ...]]
     SCALAR: ClassVar[type[Operation]]
     """xDSL's class, which is used for scalars."""
     FAST_MATH: ClassVar[bool] = False
@@ -62,11 +61,10 @@ class _ComparisonOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Operation:
         position = parser.pos
         word = parser.parse_optional_str_literal() or parser.parse_identifier()
-        if word not in cls.PREDICATES:
-            parser.raise_error(f"expected one of {', '.join(cls.PREDICATES)}", position)
-        properties: dict[str, Attribute] = {
-            "predicate": IntegerAttr(cls.PREDICATES.index(word), i64)
-        }
+        predicates = _PREDICATES[cls.name]
+        if word not in predicates:
+            parser.raise_error(f"expected one of {', '.join(predicates)}", position)
+        properties: dict[str, Attribute] = {"predicate": IntegerAttr(predicates.index(word), i64)}
         parser.parse_punctuation(",")
         left = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
@@ -89,7 +87,7 @@ class _ComparisonOp(IRDLOperation):
         )
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.PREDICATES[self.predicate.value.data]}, ")
+        printer.print_string(f" {_PREDICATES[self.name][self.predicate.value.data]}, ")
         printer.print_list(self.operands, printer.print_ssa_value)
         flags = self.properties.get("fastmath", _NONE)
         if isinstance(flags, arith.FastMathFlagsAttr) and flags != _NONE:
@@ -100,8 +98,6 @@ class _ComparisonOp(IRDLOperation):
         printer.print_attribute(self.lhs.type)
 
     def verify_(self) -> None:
-        if not 0 <= self.predicate.value.data < len(self.PREDICATES):
-            raise VerifyException(f"unknown predicate {self.predicate.value.data}")
         if self.lhs.type != self.rhs.type:
             raise VerifyException(
                 f"expected operands of the same type, found '{self.lhs.type}' and '{self.rhs.type}'"
@@ -120,7 +116,6 @@ class CmpiOp(_ComparisonOp):
 
     name = "arith.cmpi"
 
-    PREDICATES: ClassVar[tuple[str, ...]] = tuple(arith.CMPI_COMPARISON_OPERATIONS)
     SCALAR: ClassVar[type[Operation]] = arith.CmpiOp
 
 
@@ -135,7 +130,6 @@ class CmpfOp(_ComparisonOp):
 
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
-    PREDICATES: ClassVar[tuple[str, ...]] = tuple(arith.CMPF_COMPARISON_OPERATIONS)
     SCALAR: ClassVar[type[Operation]] = arith.CmpfOp
     FAST_MATH: ClassVar[bool] = True
 
@@ -165,9 +159,9 @@ class SelectOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         position = parser.pos
-        types: list[Attribute] = [
-            *parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        ]
+        types: list[Attribute] = [parser.parse_type()]
+        if parser.parse_optional_punctuation(","):
+            types.append(parser.parse_type())
         condition_type = types[0] if len(types) == 2 else i1
         operands = parser.resolve_operands(
             unresolved, [condition_type, types[-1], types[-1]], position

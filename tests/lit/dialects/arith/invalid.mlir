@@ -99,7 +99,7 @@ func.func @f(%tf: tensor<4xf32>) {
 // -----
 
 func.func @f(%ti: tensor<4xi32>) {
-  // expected-error @+1 {{'arith.cmpi' op unknown predicate 44}}
+  // expected-error @+1 {{'arith.cmpi' op expected a predicate from 0 to 9 of type i64}}
   %r = "arith.cmpi"(%ti, %ti) <{predicate = 44 : i64}> : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
   return
 }
@@ -125,5 +125,13 @@ func.func @f(%tf: tensor<4xf32>, %t5: tensor<5xf32>, %tb: tensor<5xi1>) {
 func.func @f(%tf: tensor<4xf32>) {
   // expected-error @+1 {{'math.isnan' op expected a result of type 'tensor<4xi1>', but found 'i1'}}
   %r = "math.isnan"(%tf) : (tensor<4xf32>) -> i1
+  return
+}
+
+// -----
+
+func.func @f(%b: i1, %x: f32) {
+  // expected-error @+1 {{expected an operation}}
+  %r = arith.select %b, %x, %x : i1, f32, f32
   return
 }
