@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import OpDef, OptionalDef
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
@@ -26,6 +26,7 @@ from ..ir.index_lists import parse_index_list, print_index_list
 from ..ir.syntax.assembly_format import DIRECTIVES, Directive, Parsed, Syntax, directive, values
 from ..ir.syntax.rows import Rows
 from ..ir.syntax.structs import PropertyStruct
+from ..ir.syntax.typed_values import parse_typed_operands, print_typed_operands
 from .iree_codegen import described
 from .iree_linalg_ext_checks import (
     verify_attention,
@@ -53,11 +54,7 @@ class _TypedOperands:
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         position = parser.pos
-        operands = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        operands, types = parse_typed_operands(parser)
         fewest = len(self.names) - len(self.optional)
         if len(operands) != len(types) or not fewest <= len(operands) <= len(self.names):
             parser.raise_error(
@@ -75,18 +72,13 @@ class _TypedOperands:
             parsed.operands[name], parsed.types[name] = [operand], [type_]
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        found = self._found(operation)
-        printer.print_list(found, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_list(found, lambda value: printer.print_attribute(value.type))
+        found = [value for name in self.names for value in values(operation, name)]
+        print_typed_operands(printer, found)
 
     def fits(self, operation: Operation) -> bool:
         """Return whether no operand is absent before one that is present."""
         present = [bool(values(operation, name)) for name in self.names if name in self.optional]
         return present == sorted(present, reverse=True)
-
-    def _found(self, operation: Operation) -> list[SSAValue]:
-        return [value for name in self.names for value in values(operation, name)]
 
 
 @directive("typed-operands")

@@ -20,6 +20,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import extended
+from ..ir.syntax.typed_values import parse_typed_operands, print_typed_operands
 
 
 @irdl_op_definition
@@ -79,10 +80,8 @@ class AssumeOp(IRDLOperation):
         operands = self.op_bundle_operands[first : first + sizes[index]]
         printer.print_attribute(self._tags()[index])
         with printer.in_parens():
-            printer.print_list(operands, printer.print_ssa_value)
             if operands:
-                printer.print_string(" : ")
-                printer.print_list(operands, lambda each: printer.print_attribute(each.type))
+                print_typed_operands(printer, operands)
 
     def verify_(self) -> None:
         sizes, tags = self.op_bundle_sizes.get_values(), self._tags()
@@ -102,11 +101,7 @@ def _parse_bundle(parser: Parser) -> tuple[str, list[SSAValue]]:
     parser.parse_punctuation("(")
     if parser.parse_optional_punctuation(")") is not None:
         return tag, []
-    unresolved = parser.parse_comma_separated_list(
-        parser.Delimiter.NONE, parser.parse_unresolved_operand
-    )
-    parser.parse_punctuation(":")
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    unresolved, types = parse_typed_operands(parser)
     position = parser.pos
     parser.parse_punctuation(")")
     return tag, list(parser.resolve_operands(unresolved, types, position))

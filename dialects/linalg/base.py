@@ -28,6 +28,7 @@ from ...ir.attribute_access import number_list
 from ...ir.regions import inner_operations
 from ...ir.syntax.keyword_attributes import KeywordAttribute
 from ...ir.syntax.region_headers import print_types
+from ...ir.syntax.typed_values import parse_typed_operands, print_typed_operands
 from .checks import only_block, verify_structured
 from .named_ops import IteratorType
 from .structured_view import structured_view
@@ -133,11 +134,7 @@ def parse_operand_group(parser: Parser, keyword: str) -> Sequence[SSAValue]:
     if not parser.parse_optional_keyword(keyword):
         return ()
     parser.parse_punctuation("(")
-    unresolved = parser.parse_comma_separated_list(
-        parser.Delimiter.NONE, parser.parse_unresolved_operand
-    )
-    parser.parse_punctuation(":")
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    unresolved, types = parse_typed_operands(parser)
     parser.parse_punctuation(")")
     if len(types) != len(unresolved):
         parser.raise_error(
@@ -146,13 +143,22 @@ def parse_operand_group(parser: Parser, keyword: str) -> Sequence[SSAValue]:
     return parser.resolve_operands(unresolved, types, position)
 
 
+def parse_input_and_output(parser: Parser) -> Sequence[SSAValue]:
+    """Parse `ins(%a : type) outs(%b : type)`; return the two operands."""
+    position = parser.pos
+    operands = (*parse_operand_group(parser, "ins"), *parse_operand_group(parser, "outs"))
+    if len(operands) != 2:
+        parser.raise_error(
+            f"expected 1 input and 1 output, but found {len(operands)} operands", position
+        )
+    return operands
+
+
 def print_operand_group(printer: Printer, keyword: str, values: Sequence[SSAValue]) -> None:
     """Print ` ins(%a, %b : type, type)`; print nothing if there are no values."""
     if values:
         printer.print_string(f" {keyword}(")
-        printer.print_list(values, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_list([value.type for value in values], printer.print_attribute)
+        print_typed_operands(printer, values)
         printer.print_string(")")
 
 

@@ -46,7 +46,7 @@ from ...ir.syntax.region_headers import parse_arrow_types
 from ...ir.tensor_types import shape_text, shapes_agree, verify_ranked_tensor
 from .base import (
     DestinationEffects,
-    parse_operand_group,
+    parse_input_and_output,
     print_operand_group,
     print_result_types,
     print_sorted_attributes,
@@ -301,12 +301,7 @@ class SoftmaxOp(IRDLOperation):
         parser.parse_keyword("dimension")
         with parser.in_parens():
             dimension = parser.parse_integer()
-        position = parser.pos
-        operands = (*parse_operand_group(parser, "ins"), *parse_operand_group(parser, "outs"))
-        if len(operands) != 2:
-            parser.raise_error(
-                f"expected 1 input and 1 output, but found {len(operands)} operands", position
-            )
+        operands = parse_input_and_output(parser)
         return cls.create(
             operands=operands,
             result_types=parse_arrow_types(parser),

@@ -32,6 +32,7 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.tensor_types import shape_text, shapes_agree, sizes_agree
 from .base import (
     DestinationEffects,
+    parse_input_and_output,
     parse_numbers,
     parse_operand_group,
     print_numbers,
@@ -363,12 +364,7 @@ class _DataMovementOp(IRDLOperation):
     # Custom parser: the body is implied, and the results have the types of the outputs.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        operands = (*parse_operand_group(parser, "ins"), *parse_operand_group(parser, "outs"))
-        if len(operands) != 2:
-            parser.raise_error(
-                f"expected 1 input and 1 output, but found {len(operands)} operands", position
-            )
+        operands = parse_input_and_output(parser)
         parser.parse_keyword(cls.DIMENSIONS_PROPERTY)
         properties: dict[str, Attribute] = {cls.DIMENSIONS_PROPERTY: parse_numbers(parser)}
         return cls.create(

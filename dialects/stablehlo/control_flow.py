@@ -27,6 +27,7 @@ from ...ir.attribute_access import attribute, element_type, integer, number_list
 from ...ir.syntax.assembly_format import Parsed
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.syntax.rows import PURE, Rows
+from ...ir.syntax.typed_values import parse_typed_operands, print_typed_operands
 from ...ir.tensor_types import shapes_agree
 from .attributes import OutputOperandAliasAttr
 from .collective_checks import verify_composite
@@ -196,11 +197,7 @@ class _ListSyntax(IRDLOperation):
         if parser.parse_optional_punctuation("("):
             parser.parse_punctuation(")")
             return cls.create(attributes=attributes)
-        values = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        values, types = parse_typed_operands(parser)
         operands = parser.resolve_operands(values, types, position)
         return cls.create(operands=operands, result_types=types, attributes=attributes)
 
@@ -210,9 +207,7 @@ class _ListSyntax(IRDLOperation):
             printer.print_string("()")
             return
         printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
+        print_typed_operands(printer, self.operands)
 
 
 def _verify_barrier(operation: Operation) -> None:

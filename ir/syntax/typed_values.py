@@ -1,15 +1,32 @@
-"""Directives for values that carry their types: `dense<1.0> : tensor<4xf32>`."""
+"""Syntax of values with their types: `dense<1.0> : tensor<4xf32>`, `%a, %b : t, u`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.ir import Attribute, Operation, TypedAttribute
-from xdsl.parser import Parser
+from xdsl.ir import Attribute, Operation, SSAValue, TypedAttribute
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from .assembly_format import Parsed, values
+
+
+def parse_typed_operands(parser: Parser) -> tuple[list[UnresolvedOperand], list[Attribute]]:
+    """Read `%a, %b : t, u`, where the numbers of operands and types may still differ."""
+    operands = parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    parser.parse_punctuation(":")
+    return operands, [*parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)]
+
+
+def print_typed_operands(printer: Printer, operands: Sequence[SSAValue]) -> None:
+    """Print `%a, %b : t, u`."""
+    printer.print_list(operands, printer.print_ssa_value)
+    printer.print_string(" : ")
+    printer.print_list(operands, lambda operand: printer.print_attribute(operand.type))
 
 
 def type_carried_by(attribute: Attribute | None) -> Attribute | None:

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ...syntax.typed_values import parse_typed_operands
 from .func_syntax import is_declaration, parse_function, print_function
 
 
@@ -75,11 +76,7 @@ def _parse_successor(parser: Parser) -> tuple[Block, Sequence[SSAValue]]:
     block, position = parser.parse_successor(), parser.pos
     if parser.parse_optional_punctuation("(") is None:
         return block, ()
-    values = parser.parse_comma_separated_list(
-        parser.Delimiter.NONE, parser.parse_unresolved_operand
-    )
-    parser.parse_punctuation(":")
-    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    values, types = parse_typed_operands(parser)
     parser.parse_punctuation(")")
     return block, parser.resolve_operands(values, types, position)
 

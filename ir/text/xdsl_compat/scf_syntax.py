@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
 from ...syntax.region_headers import Bindings, parse_arrow_types, parse_bindings
+from ...syntax.typed_values import parse_typed_operands, print_typed_operands
 
 _INDEX = IndexType()
 
@@ -235,11 +236,7 @@ def parse_reduce(parser: Parser) -> Operation:
     regions: list[Region] = []
     position = parser.pos
     if parser.parse_optional_punctuation("("):
-        unresolved = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        unresolved, types = parse_typed_operands(parser)
         parser.parse_punctuation(")")
         operands = parser.resolve_operands(unresolved, types, position)
         regions = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_region)
@@ -252,9 +249,7 @@ def print_reduce(printer: Printer, operation: Operation) -> None:
     """Print a `scf.reduce` after its name."""
     if operation.operands:
         with printer.in_parens():
-            printer.print_list(operation.operands, printer.print_ssa_value)
-            printer.print_string(" : ")
-            printer.print_list(operation.operand_types, printer.print_attribute)
+            print_typed_operands(printer, operation.operands)
     if operation.regions:
         printer.print_string(" ")
         printer.print_list(operation.regions, printer.print_region)
