@@ -125,13 +125,9 @@ def body(
         terminator = _enter(partitioner, source, block, arguments)
         # The condition is the first operand of scf.condition.
         extra = 1 if terminator.name == "scf.condition" else 0
-        values = terminator.operands[extra:]
         if yielded is None:
-            yielded = [partitioner.finished(value) for value in values]
-        operands = [
-            *(partitioner.value(value) for value in terminator.operands[:extra]),
-            *partitioner.values(values, yielded),
-        ]
+            yielded = [partitioner.finished(value) for value in terminator.operands[extra:]]
+        operands = partitioner.values(terminator.operands, [*[None] * extra, *yielded])
         emitter.close(copy_with(partitioner, terminator, operands, ()))
     return block, list(yielded)
 
@@ -169,13 +165,9 @@ def finish(
 @partition("scf.for")
 def for_(partitioner: Partitioner, operation: Operation) -> None:
     """Partition a loop; each loop-carried value keeps one sharding."""
-    bounds, initial = operation.operands[:3], operation.operands[3:]
     source = operation.regions[0].blocks[0]
-    shardings = loop_carried_shardings(partitioner, initial, source.args[1:])
-    operands = [
-        *map(partitioner.scalar, bounds),
-        *partitioner.values(initial, shardings),
-    ]
+    shardings = loop_carried_shardings(partitioner, operation.operands[3:], source.args[1:])
+    operands = partitioner.values(operation.operands, [None, None, None, *shardings])
     block, _ = body(partitioner, source, [None, *shardings], shardings)
     finish(partitioner, operation, operands, [Region(block)], shardings)
 
@@ -222,10 +214,7 @@ def jump(partitioner: Partitioner, operation: Operation) -> None:
     targets = [argument for block in operation.successors for argument in block.args]
     scalars = len(operation.operands) - len(targets)
     shardings = [partitioner.sharding_of(argument) for argument in targets]
-    operands = [
-        *map(partitioner.scalar, operation.operands[:scalars]),
-        *partitioner.values(operation.operands[scalars:], shardings),
-    ]
+    operands = partitioner.values(operation.operands, [*[None] * scalars, *shardings])
     partitioner.emitter.close(copy_with(partitioner, operation, operands, ()))
 
 
@@ -242,10 +231,7 @@ def forall(partitioner: Partitioner, operation: Operation) -> None:
         _while_it_runs(partitioner, output, initial)
         for output, initial in zip(outputs, operation.operands[first:], strict=True)
     ]
-    operands = [
-        *map(partitioner.scalar, operation.operands[:first]),
-        *partitioner.values(operation.operands[first:], shardings),
-    ]
+    operands = partitioner.values(operation.operands, [*[None] * first, *shardings])
     block = _body(partitioner, operation, outputs, shardings)
     if any(inner.name in PURE_COLLECTIVES for inner in block.walk()):
         partitioner.emitter.discard(block)

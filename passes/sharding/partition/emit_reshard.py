@@ -105,12 +105,8 @@ class _Resharding:
                 return emitter.insert(
                     AllSliceOp(value, after.grid.name, axes, result, slice_axis=dimension)
                 )
-        rank = len(result.get_shape())
-        offsets: list[IndexOrInt] = [0] * rank
-        sizes = [emitter.dimension(value, d) for d in range(rank)]
-        size = self.size(dimension)
-        offsets[dimension], sizes[dimension] = emitter.shard_interval(size, after, dimension)
-        return emitter.slice(value, offsets, sizes, result)
+        first, length = emitter.shard_interval(self.size(dimension), after, dimension)
+        return emitter.slice_dimension(value, dimension, first, length, result)
 
 
 def emit_reshard(

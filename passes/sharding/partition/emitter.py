@@ -264,16 +264,21 @@ class Emitter(ProcessArithmetic):
         )
 
     def slice_dimension(
-        self, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
+        self,
+        value: SSAValue,
+        dimension: int,
+        first: IndexOrInt,
+        length: IndexOrInt,
+        result: TensorType[Attribute] | None = None,
     ) -> SSAValue:
-        """Slice one dimension of a local tensor."""
+        """Slice one dimension of a local tensor; the type follows from the sizes if not given."""
         held = tensor_type_of(value)
         rank = held.get_num_dims()
         offsets: list[IndexOrInt] = [0] * rank
         sizes = [self.dimension(value, each) for each in range(rank)]
         offsets[dimension], sizes[dimension] = first, length
         extents = [size if isinstance(size, int) else None for size in sizes]
-        return self.slice(value, offsets, sizes, with_shape(held, extents))
+        return self.slice(value, offsets, sizes, result or with_shape(held, extents))
 
     def cast(self, value: SSAValue, result_type: TensorType[Attribute]) -> SSAValue:
         """Return the tensor with a type whose sizes are more or less static."""
