@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .abi.native_code import Intrinsic, source_of
+from .abi.native_code import Intrinsic, call_symbol, source_of
 
 SOURCE = source_of(__file__)
 
@@ -38,12 +38,6 @@ def _pointer(builder: Any, address: Any, pointee: Any = _I64) -> Any:
 
 def _field(builder: Any, record: Any, field: Any) -> Any:
     return _pointer(builder, builder.add(record, builder.mul(field, _I64(8))))
-
-
-def _library_function(builder: Any, name: str, kind: ir.FunctionType) -> Any:
-    """Declare a function of the C library in the module."""
-    found = builder.module.globals.get(name)
-    return ir.Function(builder.module, kind, name) if found is None else found
 
 
 @intrinsic
@@ -147,31 +141,27 @@ def acquire_lock(builder: Any, lock: Any, microseconds: Any) -> Any:
 
     Returns 1 if it was acquired, 0 after that time, 2 at a signal.
     """
-    kind = ir.FunctionType(_I32, [_I64, _I64, _I32])
-    function = _library_function(builder, "PyThread_acquire_lock_timed", kind)
-    arguments = [lock, microseconds, ir.Constant(_I32, 1)]
-    return builder.zext(builder.call(function, arguments), _I64)
+    arguments = lock, microseconds, ir.Constant(_I32, 1)
+    acquired = call_symbol(builder, "PyThread_acquire_lock_timed", _I32, *arguments)
+    return builder.zext(acquired, _I64)
 
 
 @intrinsic
 def release_lock(builder: Any, lock: Any) -> None:
     """Release a CPython thread lock, from any thread."""
-    kind = ir.FunctionType(ir.VoidType(), [_I64])
-    builder.call(_library_function(builder, "PyThread_release_lock", kind), [lock])
+    call_symbol(builder, "PyThread_release_lock", ir.VoidType(), lock)
 
 
 @intrinsic
 def release_gil(builder: Any) -> Any:
     """Let other threads run Python; return what `acquire_gil` needs."""
-    kind = ir.FunctionType(_I64, [])
-    return builder.call(_library_function(builder, "PyEval_SaveThread", kind), [])
+    return call_symbol(builder, "PyEval_SaveThread", _I64)
 
 
 @intrinsic
 def acquire_gil(builder: Any, thread: Any) -> None:
     """Continue as the thread that `release_gil` has returned."""
-    kind = ir.FunctionType(ir.VoidType(), [_I64])
-    builder.call(_library_function(builder, "PyEval_RestoreThread", kind), [thread])
+    call_symbol(builder, "PyEval_RestoreThread", ir.VoidType(), thread)
 
 
 @intrinsic
@@ -201,15 +191,13 @@ def pause(builder: Any) -> None:
 @intrinsic
 def sleep_shortly(builder: Any) -> None:
     """Sleep for some tens of microseconds: `usleep` of the C library."""
-    kind = ir.FunctionType(_I32, [_I32])
-    builder.call(_library_function(builder, "usleep", kind), [ir.Constant(_I32, 20)])
+    call_symbol(builder, "usleep", _I32, ir.Constant(_I32, 20))
 
 
 @intrinsic
 def yield_processor(builder: Any) -> None:
     """Let another thread run: `sched_yield` of the C library."""
-    kind = ir.FunctionType(_I32, [])
-    builder.call(_library_function(builder, "sched_yield", kind), [])
+    call_symbol(builder, "sched_yield", _I32)
 
 
 @intrinsic
@@ -223,12 +211,10 @@ def cycle_count(builder: Any) -> Any:
 @intrinsic
 def allocate_aligned(builder: Any, alignment: Any, size: Any) -> Any:
     """Allocate at least `size` bytes at a multiple of a power of two, or return 0."""
-    kind = ir.FunctionType(_I64, [_I64, _I64])
-    function = _library_function(builder, "aligned_alloc", kind)
     # C wants a size that is a multiple of the alignment.
     last = builder.sub(alignment, ir.Constant(_I64, 1))
     whole = builder.and_(builder.add(size, last), builder.neg(alignment))
-    return builder.call(function, [alignment, whole])
+    return call_symbol(builder, "aligned_alloc", _I64, alignment, whole)
 
 
 @intrinsic
@@ -239,19 +225,18 @@ def use_large_pages(builder: Any, address: Any, size: Any) -> None:
     """
     if "linux" not in builder.module.triple:
         return
-    function = _library_function(builder, "madvise", ir.FunctionType(_I32, [_I64, _I64, _I32]))
     page = ir.Constant(_I64, 4096)
     # Only whole pages can be advised, so partial pages at both ends are excluded.
     offset = builder.and_(builder.neg(address), builder.sub(page, ir.Constant(_I64, 1)))
     start, length = builder.add(address, offset), builder.sub(size, offset)
-    builder.call(function, [start, length, ir.Constant(_I32, _MADV_HUGEPAGE)])
+    advice = ir.Constant(_I32, _MADV_HUGEPAGE)
+    call_symbol(builder, "madvise", _I32, start, length, advice)
 
 
 @intrinsic
 def free_memory(builder: Any, address: Any) -> None:
     """Free memory of the C library."""
-    kind = ir.FunctionType(ir.VoidType(), [_I64])
-    builder.call(_library_function(builder, "free", kind), [address])
+    call_symbol(builder, "free", ir.VoidType(), address)
 
 
 def _load(element: Any, is_signed: bool) -> Any:

@@ -21,7 +21,8 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
-from .vectors import call_intrinsic, repeat, word
+from ...runtime.abi.native_code import call_symbol
+from .vectors import repeat, word
 
 SIDE = 16
 """The rows of a register, and the words in each row."""
@@ -105,7 +106,7 @@ def _configuration(module: Any) -> Any:
 
 
 def _call(builder: Any, name: str, *operands: Any) -> None:
-    call_intrinsic(builder, f"llvm.x86.{name}", ir.VoidType(), *operands)
+    call_symbol(builder, f"llvm.x86.{name}", ir.VoidType(), *operands)
 
 
 def _at(builder: Any, base: Any, offset: Any) -> Any:

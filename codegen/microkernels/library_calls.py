@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..scalar_ops.llvm_values import library_function
+from ...runtime.abi.native_code import call_symbol
 
 _WORD = ir.IntType(64)
 _NOTHING = ir.Constant(ir.IntType(1), 0)
@@ -38,12 +38,10 @@ def emit_allocate(builder: Any, values: Sequence[Any]) -> Any:
     The number of bytes is a multiple of 64.
     """
     (size,) = values
-    function = library_function(builder, "aligned_alloc", ir.FunctionType(_WORD, [_WORD] * 2))
-    return builder.call(function, [_WORD(64), size])
+    return call_symbol(builder, "aligned_alloc", _WORD, _WORD(64), size)
 
 
 def emit_free(builder: Any, values: Sequence[Any]) -> Any:
     """Emit `free(address)`."""
-    kind = ir.FunctionType(ir.VoidType(), [_WORD])
-    builder.call(library_function(builder, "free", kind), values)
+    call_symbol(builder, "free", ir.VoidType(), *values)
     return _NOTHING

@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .vectors import vector_bits
+from .vectors import vector_bits, vector_pointer
 
 _WORD = ir.IntType(64)
 _I32 = ir.IntType(32)
@@ -162,9 +162,7 @@ def emit_unzip(storage_bytes: int, width: int) -> Any:
 
 def _vector_at(builder: Any, storage_bytes: int, count: int, address: Any, index: Any) -> Any:
     """Return a pointer to a vector of elements that begins at an index."""
-    kind = ir.IntType(8 * storage_bytes)
-    place = builder.gep(builder.inttoptr(address, kind.as_pointer()), [index])
-    return builder.bitcast(place, ir.VectorType(kind, count).as_pointer())
+    return vector_pointer(builder, address, index, ir.IntType(8 * storage_bytes), count)
 
 
 def _joined(builder: Any, rows: Sequence[Any]) -> Any:

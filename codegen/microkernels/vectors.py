@@ -9,8 +9,8 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
-from ...runtime.abi.native_code import cpu_features
-from ..scalar_ops.llvm_values import half_to_float, library_function, register_type
+from ...runtime.abi.native_code import call_symbol, cpu_features
+from ..scalar_ops.llvm_values import half_to_float, register_type
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
@@ -38,7 +38,11 @@ def stored_type(element: Element) -> Any:
 
 def vector_address(builder: Any, base: Any, index: Any, element: Element, count: int) -> Any:
     """Return the address of `count` elements from an index on, as a vector pointer."""
-    kind = stored_type(element)
+    return vector_pointer(builder, base, index, stored_type(element), count)
+
+
+def vector_pointer(builder: Any, base: Any, index: Any, kind: ir.Type, count: int) -> Any:
+    """Return the same for elements of an LLVM type."""
     first = builder.gep(builder.inttoptr(base, kind.as_pointer()), [index])
     return builder.bitcast(first, ir.VectorType(kind, count).as_pointer())
 
@@ -90,13 +94,7 @@ def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
     if isinstance(vector.element, ir.IntType):
         return builder.add(total, builder.mul(left, right))
     name = f"llvm.fma.v{vector.count}{vector.element.intrinsic_name}"
-    return call_intrinsic(builder, name, vector, left, right, total)
-
-
-def call_intrinsic(builder: Any, name: str, result: Any, *operands: Any) -> Any:
-    """Call an LLVM intrinsic by its full name."""
-    kind = ir.FunctionType(result, [each.type for each in operands])
-    return builder.call(library_function(builder, name, kind), operands)
+    return call_symbol(builder, name, vector, left, right, total)
 
 
 def accumulate(
@@ -188,13 +186,13 @@ def repeated_pair(builder: Any, stored: Any, element: Element, lanes: int) -> An
 def dot_floats(builder: Any, left: Any, right: Any, total: Any) -> Any:
     """Return `total` plus two products of `bf16` in each word, by AVX512-BF16."""
     name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * total.type.count}"
-    return call_intrinsic(builder, name, total.type, total, left, right)
+    return call_symbol(builder, name, total.type, total, left, right)
 
 
 def dot_bytes(builder: Any, unsigned: Any, signed: Any, total: Any) -> Any:
     """Return `total` plus four products of bytes in each word, wrapping, by VNNI."""
     name = f"llvm.x86.avx512.vpdpbusd.{32 * total.type.count}"
-    return call_intrinsic(builder, name, total.type, total, unsigned, signed)
+    return call_symbol(builder, name, total.type, total, unsigned, signed)
 
 
 _PAIR_PRODUCTS = {
@@ -212,7 +210,7 @@ def dot(builder: Any, left: Any, right: Any, total: Any) -> Any:
     parts = [builder.bitcast(each, halves) for each in (left, right)]
     feature, name = _PAIR_PRODUCTS.get(lanes, ("", ""))
     if cpu_has(feature):
-        return builder.add(total, call_intrinsic(builder, name, vector, *parts))
+        return builder.add(total, call_symbol(builder, name, vector, *parts))
     for half in range(2):
         order = ir.Constant(ir.VectorType(_I32, lanes), list(range(half, 2 * lanes, 2)))
         terms = [builder.sext(builder.shuffle_vector(each, each, order), vector) for each in parts]

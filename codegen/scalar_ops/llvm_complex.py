@@ -12,8 +12,9 @@ import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from ...runtime.abi.native_code import call_symbol
 from .llvm_floats import libm
-from .llvm_values import Builder, Emit, Value, intrinsic, library_function
+from .llvm_values import Builder, Emit, Value, intrinsic
 
 _I32 = ir.IntType(32)
 _REAL, _IMAGINARY = ir.Constant(_I32, 0), ir.Constant(_I32, 1)
@@ -213,14 +214,10 @@ def library(name: str) -> Emit:
         llvm: Any = llvmlite.binding
         is_vector = llvm.get_process_triple().startswith("x86_64") and part == ir.FloatType()
         symbol = f"c{name}" if part == ir.DoubleType() else f"c{name}f"
+        if is_vector:
+            return call_symbol(builder, symbol, value.type, value)
         pair = ir.LiteralStructType([part, part])
-        signature = ir.FunctionType(pair, [part, part])
-        if is_vector:
-            signature = ir.FunctionType(value.type, [value.type])
-        function = library_function(builder, symbol, signature)
-        if is_vector:
-            return builder.call(function, [value])
-        found = builder.call(function, parts_of(builder, value))
+        found = call_symbol(builder, symbol, pair, *parts_of(builder, value))
         return create(builder, [builder.extract_value(found, each) for each in (0, 1)])
 
     return emit

@@ -8,6 +8,7 @@ from operator import is_
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from ...runtime.abi.native_code import call_symbol
 from .llvm_values import (
     Builder,
     Compute,
@@ -17,7 +18,6 @@ from .llvm_values import (
     float_type,
     from_storage,
     intrinsic,
-    library_function,
     narrow,
     round_double_to_odd,
     round_to_element,
@@ -95,8 +95,7 @@ def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
     """Call a function of the C mathematics library, which every process has loaded."""
     kind = values[0].type
     symbol = name if isinstance(kind, ir.DoubleType) else f"{name}f"
-    signature = ir.FunctionType(kind, [value.type for value in values])
-    return builder.call(library_function(builder, symbol, signature), values)
+    return call_symbol(builder, symbol, kind, *values)
 
 
 def libm_function(name: str) -> Compute:

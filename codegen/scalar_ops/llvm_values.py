@@ -31,12 +31,6 @@ def constant(bits: ir.IntType, value: int) -> Value:
     return ir.Constant(bits, value)
 
 
-def library_function(builder: Builder, name: str, kind: ir.FunctionType) -> Value:
-    """Return a function of LLVM or of a library in the process, declared once per module."""
-    found = builder.module.globals.get(name)
-    return ir.Function(builder.module, kind, name) if found is None else found
-
-
 def constant_table(
     builder: Builder, name: str, kind: ir.ArrayType, entries: Callable[[], list[Any]]
 ) -> Value:

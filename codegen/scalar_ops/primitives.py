@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element, element_by_name
+from ...runtime.abi.native_code import call_symbol
 from ..microkernels.amx import emit_matrix_tile
 from ..microkernels.library_calls import emit_allocate, emit_free, emit_procedure
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
@@ -30,7 +31,6 @@ from ..microkernels.transpose_squares import (
     emit_zip,
 )
 from ..microkernels.vectors import (
-    call_intrinsic,
     dot,
     float_of_words,
     multiply_add,
@@ -310,9 +310,7 @@ def _prefetch(names: Sequence[str]) -> Primitive:
         place = vector_address(builder, base, index, element, 1)
         place = builder.bitcast(place, ir.IntType(8).as_pointer())
         is_write, locality, is_data = (ir.Constant(ir.IntType(32), each) for each in (0, 3, 1))
-        call_intrinsic(
-            builder, "llvm.prefetch.p0", ir.VoidType(), place, is_write, locality, is_data
-        )
+        call_symbol(builder, "llvm.prefetch.p0", ir.VoidType(), place, is_write, locality, is_data)
         return ir.Constant(_BOOL, 0)
 
     return Primitive((_WORD, _WORD), emit)
@@ -322,7 +320,7 @@ def _fence(names: Sequence[str]) -> Primitive:
     """Return `fence()`, which orders streaming stores before the stores that follow them."""
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
-        call_intrinsic(builder, "llvm.x86.sse.sfence", ir.VoidType())
+        call_symbol(builder, "llvm.x86.sse.sfence", ir.VoidType())
         return ir.Constant(_BOOL, 0)
 
     return Primitive((), emit)

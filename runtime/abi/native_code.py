@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 
 import llvmlite
 import llvmlite.binding
+from llvmlite import ir
 
 from .object_code import create_target_machine
 
@@ -38,6 +39,15 @@ class Native:
         self.address: int = code[name]
         self.image = image
         self._code = code
+
+
+def call_symbol(builder: Any, name: str, result: ir.Type, *operands: Any) -> Any:
+    """Emit a call of a function of LLVM, or of a library in the process, by its full name."""
+    function = builder.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [operand.type for operand in operands])
+        function = ir.Function(builder.module, kind, name)
+    return builder.call(function, operands)
 
 
 @dataclass(frozen=True, slots=True)
