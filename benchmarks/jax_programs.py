@@ -66,15 +66,16 @@ def train(w1, w2, x, y):
     return w1 - 0.1 * d1, w2 - 0.1 * d2
 
 
-def attention(x, wq, wk, wv, wo):
+def heads(x):
+    """Return `[batch, tokens, width]` as `[batch, heads, tokens, width of a head]`."""
     batch, tokens, width = x.shape
+    return x.reshape(batch, tokens, HEADS, width // HEADS).transpose(0, 2, 1, 3)
 
-    def heads(y):
-        return y.reshape(batch, tokens, HEADS, width // HEADS).transpose(0, 2, 1, 3)
 
+def attention(x, wq, wk, wv, wo):
     q, k, v = heads(x @ wq), heads(x @ wk), heads(x @ wv)
-    scores = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(width // HEADS), axis=-1)
-    return (scores @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, width) @ wo
+    scores = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]), axis=-1)
+    return (scores @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ wo
 
 
 def rotated(x):
@@ -86,16 +87,12 @@ def rotated(x):
 
 
 def rotary_attention(x, wq, wk, wv, wo):
-    batch, tokens, width = x.shape
-
-    def heads(y):
-        return y.reshape(batch, tokens, HEADS, width // HEADS).transpose(0, 2, 1, 3)
-
+    tokens = x.shape[1]
     q, k, v = rotated(heads(x @ wq)), rotated(heads(x @ wk)), heads(x @ wv)
-    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(width // HEADS)
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])
     scores = jnp.where(jnp.tril(jnp.ones((tokens, tokens), bool)), scores, -1e9)
     weighted = jax.nn.softmax(scores, -1) @ v
-    return weighted.transpose(0, 2, 1, 3).reshape(batch, tokens, width) @ wo
+    return weighted.transpose(0, 2, 1, 3).reshape(x.shape) @ wo
 
 
 def decode(x, keys, values, wq, wk, wv, wo):

@@ -208,12 +208,13 @@ def _gpt2_arguments():
     return ((LENGTH, MODEL), "float32", P()), *(layer * LAYERS)
 
 
+def norm(x, scale, shift):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
+
+
 @program(FOUR, *_gpt2_arguments())
 def gpt2(x, *weights):
-    def norm(x, scale, shift):
-        centred = x - x.mean(-1, keepdims=True)
-        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
-
     mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
     for layer in range(LAYERS):
         s1, t1, wqkv, bqkv, wo, bo, s2, t2, w1, b1, w2, b2 = weights[12 * layer : 12 * layer + 12]
@@ -245,11 +246,6 @@ def _block_arguments(batch, tokens, parallel=None):
 @program(ONE, *_block_arguments(4, 128))
 def transformer_block(x, s1, t1, wqkv, wo, s2, t2, w1, w2):
     batch, tokens, model = x.shape
-
-    def norm(x, scale, shift):
-        centred = x - x.mean(-1, keepdims=True)
-        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
-
     heads = (norm(x, s1, t1) @ wqkv).reshape(batch, tokens, 8, 3, model // 8)
     q, k, v = (heads[:, :, :, part].transpose(0, 2, 1, 3) for part in range(3))
     weights = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) * 0.125)
