@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from ..dialects.identities import SAME_ELEMENTS
 from ..dialects.sdy.collectives import SdyCollective
+from ..ir.host_programs import EXECUTABLES
 from ..runtime.abi.arrays import Value
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
@@ -38,7 +39,7 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl(
     "bufferization.dealloc_tensor",
-    *("flow.executable", "hal.executable", "stream.executable"),
+    *EXECUTABLES,
     *(f"{name}.trace" for name in ("flow.tensor", "hal.buffer_view", "stream.tensor")),
     *(f"hal.command_buffer.{name}" for name in ("execution_barrier", "finalize")),
     *("hal.device.allocator", "hal.device.queue.barrier", "hal.devices.get"),

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..sharding.grid import Grid
+from ..sharding.grid import Grid, extents_text
 from ..sharding.sharding import Sharding
 from .abi.arguments import InputError, InputTypes
 from .abi.arrays import Array, FunctionTypes
@@ -63,7 +63,7 @@ class CallableFunction(ABC):
         grid = self.grid
         where = ""
         if grid is not None:
-            extents = "x".join("?" if n is None else str(n) for n in grid.shape)
+            extents = extents_text(grid.shape)
             where = f" on grid @{grid.name} of {extents} devices"
         return f"<{type(self).__name__} @{self.name}({arguments}) -> {results}{where}>"
 

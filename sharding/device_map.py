@@ -16,6 +16,7 @@ from html import escape
 from itertools import pairwise, product
 from math import prod
 
+from .grid import extents_text
 from .local_shape import explicit_offsets, shard_offsets
 from .sharding import Sharding
 
@@ -44,7 +45,7 @@ class DeviceMap:
     @property
     def caption(self) -> str:
         """The shape, the sharding, and the number of parts and copies, in words."""
-        shape = "x".join("?" if extent is None else str(extent) for extent in self.shape)
+        shape = extents_text(self.shape)
         count = self.sharding.grid.device_count()
         text = f"{shape or 'scalar'} by {self.sharding} on {count} device{'s' if count > 1 else ''}"
         parts = prod(len(row) for row in (self.rows, self.columns))

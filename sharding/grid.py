@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 
+def extents_text(extents: Iterable[int | None]) -> str:
+    """Return extents as text, `2x?x4`; `None` is one that is known only at run time."""
+    return "x".join("?" if extent is None else str(extent) for extent in extents)
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """A grid of `shape[0] x shape[1] x ...` processes; `None` is an extent known only at run time.
@@ -43,10 +48,10 @@ class Grid:
 
     def device_count(self) -> int:
         """Return the number of processes. Raises ValueError if an extent is unknown."""
-        known = [extent for extent in self.shape if extent is not None]
-        if len(known) != self.rank:
+        count = self.size(range(self.rank))
+        if count is None:
             raise ValueError(f"grid @{self.name} has an extent that is known only at run time")
-        return prod(known)
+        return count
 
     def coordinates(self, process: int) -> tuple[int, ...]:
         """Return the multi-index of a process. Raises ValueError if an extent is unknown."""

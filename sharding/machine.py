@@ -16,6 +16,8 @@ from enum import StrEnum
 from math import prod
 from typing import cast
 
+from .grid import extents_text
+
 
 class Topology(StrEnum):
     """How the devices of one network are connected."""
@@ -141,7 +143,7 @@ class Machine:
         """Check that the machine has enough devices for a grid. Raises MachineError if not."""
         count, wanted = self.device_count, prod(extents)
         if count is not None and wanted > count:
-            written = "x".join(map(str, extents))
+            written = extents_text(extents)
             raise MachineError(
                 (), f"has {count} devices, but a grid of shape {written} needs {wanted}"
             )

@@ -26,6 +26,7 @@ from ...ir.locations import maker_of
 from ...ir.machine_files import read_machine
 from ...ir.text.printer import value_names
 from ...ir.usage_error import UsageError
+from ...sharding.grid import extents_text
 from ...sharding.machine import Machine, MachineError
 from ..imports.conversions import convert_imported
 from ..imports.import_annotations import import_annotations
@@ -148,7 +149,7 @@ class ShardSearchPass(ModulePass):
             # difference.
             ordered = len(machine.networks) > 1
             for extents in factorizations(self.devices, ordered=ordered):
-                yield "x".join(map(str, extents)), extents
+                yield extents_text(extents), extents
             return
         name = find_or_create_grid(module, self.grid)
         for each in module.body.block.ops:
@@ -202,7 +203,7 @@ def _names(graph: ShardingGraph) -> dict[object, str]:
 def _explain(
     found: Found, objective: Objective, graph: ShardingGraph, printed: dict[object, str]
 ) -> None:
-    grid = "x".join(map(str, found.extents))
+    grid = extents_text(found.extents)
     notes = [Note(f"before: {_described(found.before, objective)}")]
     if found.solution is None:
         quality = "the integer program was not solved in time; found by trying"

@@ -23,7 +23,7 @@ from ...ir.symbols import root_symbol
 from ...ir.tensor_types import ranked
 from ...sharding.collective_rows import COLLECTIVES
 from ...sharding.cost import known_extents
-from ...sharding.grid import Grid
+from ...sharding.grid import Grid, extents_text
 from ...sharding.machine import Machine
 from ...sharding.simulation import (
     COMPUTE,
@@ -59,7 +59,7 @@ class Simulation:
     def text(self) -> str:
         """Return a report; every line with numbers says that they are simulated."""
         devices = max((grid.device_count() for grid in self.grids), default=1)
-        shapes = ", ".join(f"@{g.name} of {'x'.join(map(str, g.shape))}" for g in self.grids)
+        shapes = ", ".join(f"@{g.name} of {extents_text(g.shape)}" for g in self.grids)
         whole, least = makespan(self.serial), makespan(self.overlapped)
         who = ""
         if devices != 1:

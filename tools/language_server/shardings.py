@@ -17,6 +17,7 @@ from ...ir.tensor_types import shape_of, tensor_shape
 from ...passes.manager.named_pipeline import default_passes
 from ...passes.sharding.annotations.access import SHARD, GridTable, annotation_of
 from ...sharding.device_map import device_map, draw_text
+from ...sharding.grid import extents_text
 from ...sharding.local_shape import local_shape
 from ...sharding.sharding import Sharding
 
@@ -154,7 +155,7 @@ def describe(shape: Shape, sharding: Sharding, element_bytes: int | None) -> str
     lines: list[str] = []
     if element_bytes is not None:
         whole, part = _bytes(shape, element_bytes), _bytes(local, element_bytes)
-        extents = "x".join("?" if extent is None else str(extent) for extent in local)
+        extents = extents_text(local)
         lines.append(f"{whole} in all, {part} on each device ({extents or 'scalar'})\n")
     picture = device_map(shape, sharding)
     text = f"{sharding}\n" if picture is None else draw_text(picture)

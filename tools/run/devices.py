@@ -20,7 +20,7 @@ from ...interpreter.devices import DRIVERS, device_globals
 from ...ir.attribute_access import attribute, operation_name, symbol_name
 from ...ir.usage_error import UsageError, did_you_mean
 from ...programs.function import Function
-from ...sharding.grid import Grid
+from ...sharding.grid import Grid, extents_text
 
 GRIDS = ("sdy.mesh", "shard.grid")
 
@@ -92,11 +92,9 @@ def given_grid(shape: tuple[int, ...], function: Function) -> Grid:
     if len(extents) != len(shape) or any(
         extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
     ):
-        written = "x".join("?" if extent is None else str(extent) for extent in extents)
-        given = "x".join(map(str, shape))
         raise UsageError(
-            f"--grid-shape={given} does not fit grid @{declared.name} of shape {written}, on which"
-            f" @{function.name} runs"
+            f"--grid-shape={extents_text(shape)} does not fit grid @{declared.name} of shape"
+            f" {extents_text(extents)}, on which @{function.name} runs"
         )
     return Grid(declared.name, shape)
 

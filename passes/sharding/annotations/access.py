@@ -103,8 +103,7 @@ class GridTable:
 
     def grid_of(self, operation: Operation) -> Grid:
         """Return the grid of an operation, cached; raises as the function `grid_of`."""
-        symbol = operation.properties.get("grid")
-        name = symbol.root_reference.data if isinstance(symbol, SymbolRefAttr) else ""
+        name = grid_name(operation)
         grid = self._grids.get(name)
         if grid is None:
             grid = self._grids[name] = grid_of(operation)

@@ -12,7 +12,6 @@ from functools import partial
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
 from ....ir.regions import captured, copy_region
 from ....ir.tensor_types import element_bytes, ranked
@@ -30,7 +29,7 @@ from ..annotations.access import MANUAL_ATTRIBUTE, drop_annotations
 from ..commuting_operations import inheritable_partials
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
-from ..rules.rule_cache import OWN_BODIES
+from ..rules.rule_cache import body_matters
 from .local_types import local_type_of
 from .partitioner import OpSharding, Partitioner, shape
 from .reductions import finish_result
@@ -284,9 +283,9 @@ def copy_with(
     mapper: dict[SSAValue, SSAValue] = {}
     blocks: dict[Block, Block] = {}
     regions: list[Region] = []
-    synthesised = operation.name in STRUCTURED_OPERATIONS and operation.name not in OWN_BODIES
+    has_own_body = body_matters(operation)
     for region in operation.regions:
-        if not synthesised:
+        if has_own_body:
             for value in captured(region):
                 given = (known or {}).get(value)
                 mapper[value] = partitioner.value(value) if given is None else given
@@ -303,7 +302,7 @@ def copy_with(
     made.attributes.pop(MANUAL_ATTRIBUTE, None)
     for old, new in zip(operation.results, made.results, strict=True):
         new.name_hint = old.name_hint
-    if not synthesised:
+    if has_own_body:
         # Annotations have no meaning inside a region that runs replicated.
         for region in regions:
             drop_annotations(region)

@@ -23,7 +23,7 @@ from ....ir.index import IndexOrInt
 from ....ir.locations import made_by, maker_of
 from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.factors import FactorRule
-from ....sharding.grid import Grid
+from ....sharding.grid import Grid, extents_text
 from ....sharding.local_shape import explicit_offsets, halo, shard_offsets
 from ....sharding.op_sharding import Assignment, reduced_axes, tensor_sharding
 from ....sharding.sharding import Axes, Partial, Sharding, without_new_partials
@@ -427,10 +427,6 @@ def dimensions(value: SSAValue) -> range:
     return range(len(shape(value)))
 
 
-def _extents(grid: Grid) -> str:
-    return "x".join("?" if extent is None else str(extent) for extent in grid.shape)
-
-
 def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) -> None:
     """Check that two grids have equally many processes. Raises OperationError if not.
 
@@ -444,7 +440,7 @@ def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) ->
         f"is on grid @{left.name} but needed on grid @{right.name}: expected grids with the same "
         "number of devices",
         [
-            Note(f"grid @{left.name} has shape {_extents(left)}"),
-            Note(f"grid @{right.name} has shape {_extents(right)}"),
+            Note(f"grid @{left.name} has shape {extents_text(left.shape)}"),
+            Note(f"grid @{right.name} has shape {extents_text(right.shape)}"),
         ],
     )

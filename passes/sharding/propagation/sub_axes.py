@@ -22,7 +22,7 @@ from ....ir.attribute_access import integers
 from ....ir.symbols import find_visible_symbol
 from ....sharding.axis_names import sub_axis_names
 from ....sharding.factors import FactorRule
-from ....sharding.grid import Grid
+from ....sharding.grid import Grid, extents_text
 from ....sharding.refinement import Refinement, needed_cuts
 from ....sharding.sharding import Axes
 from ..annotations.access import MANUAL_ATTRIBUTE, REPLICATED_AXES_ATTRIBUTE, SHARD
@@ -135,7 +135,7 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
     if called:
         parts = sub_axis_names(called, grid_value(coarse).shape, fine.shape)
         grid.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(each) for each in parts])
-    name = f"{coarse_name}_{'x'.join('?' if n is None else str(n) for n in fine.shape)}"
+    name = f"{coarse_name}_{extents_text(fine.shape)}"
     while name in taken:
         other = taken[name]
         if (

@@ -9,7 +9,7 @@ from ....ir.structural_hash import AttributeNumbers
 from ....sharding.factors import FactorRule
 from .registry import factor_rule
 
-OWN_BODIES = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
+_OWN_BODIES = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
 """Linalg operations with a body of their own; the others' bodies follow from names and types."""
 
 
@@ -17,7 +17,7 @@ def body_matters(operation: Operation) -> bool:
     """Return whether an operation has regions that its name and types do not determine."""
     if not operation.regions:
         return False
-    return operation.name in OWN_BODIES or not operation.name.startswith("linalg.")
+    return operation.name in _OWN_BODIES or not operation.name.startswith("linalg.")
 
 
 class OperationKeys:
