@@ -13,6 +13,7 @@ IREE computes powers of 2 instead, unless `use_exp2 = false`: its body is of bin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf, log
 from typing import cast
 
@@ -69,15 +70,14 @@ def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> 
 
 @linalg_ext_rule("iree_linalg_ext.attention")
 def _attention_by_maps(lowering: Lowering, op: Operation) -> Tensors:
-    e, output = lowering.emit, op.operands[-1]
-    weights, of_weights, kept, total = _scores(lowering, op, 1)
-    value, (of_value, of_output) = op.operands[2], (_dimensions(op)[each] for each in (2, -1))
-    sizes = e.sizes(weights)
-    rows = e.reshape(weights, [*sizes[:kept], e.product(sizes[kept:])])
-    softmax = SoftmaxOp(rows, e.empty(e.sizes(rows), total.type), kept)
-    weights = e.reshape(e.add_op(softmax).results[0], sizes)
-    result = _product(e, (weights, of_weights), (value, of_value), of_output, total)
-    return [convert_tensor(e, result, total, kind(output.type))]
+    e, scores = lowering.emit, _scores(lowering, op, 1)
+    _, _, of_value, *_, of_output = _dimensions(op)
+    sizes, kept = e.sizes(scores.values), scores.kept
+    rows = e.reshape(scores.values, [*sizes[:kept], e.product(sizes[kept:])])
+    softmax = SoftmaxOp(rows, e.empty(e.sizes(rows), scores.total.type), kept)
+    weights = e.reshape(e.add_op(softmax).results[0], sizes), scores.dimensions
+    result = _product(e, weights, (op.operands[2], of_value), of_output, scores.total)
+    return [convert_tensor(e, result, scores.total, kind(op.operands[-1].type))]
 
 
 @linalg_ext_rule("iree_linalg_ext.online_attention")
@@ -85,11 +85,11 @@ def _attention_by_parts(lowering: Lowering, op: Operation) -> Tensors:
     """Add a part of keys and values: `outs` are sums of weighted values, the largest score, and
     sums of weights, and so are the results. Weights are relative to that of the largest score.
     """
-    e, outs = lowering.emit, op.operands[-3:]
-    weights, of_weights, kept, total = _scores(lowering, op, 3)
-    value, of_value, of_outs = op.operands[2], _dimensions(op)[2], _dimensions(op)[-3:]
-    of_result, of_most, of_sum = of_outs
-    if not set(of_most) <= set(of_sum) <= {*of_weights[:kept]} or not set(of_most) <= {*of_result}:
+    e, outs, scores = lowering.emit, op.operands[-3:], _scores(lowering, op, 3)
+    weights, of_weights, total = scores.values, scores.dimensions, scores.total
+    _, _, of_value, *_, of_result, of_most, of_sum = _dimensions(op)
+    kept = set(of_weights[: scores.kept])
+    if not set(of_most) <= set(of_sum) <= kept or not set(of_most) <= set(of_result):
         raise OperationError(op, "has a maximum or sum of weights along wrong dimensions")
     before = [convert_tensor(e, each, kind(each.type), total) for each in outs]
     power, unit = ("math.exp", 1.0) if _is_natural(op) else ("math.exp2", 1 / log(2))
@@ -126,43 +126,56 @@ def _attention_by_parts(lowering: Lowering, op: Operation) -> Tensors:
         each_of(own, product, (tensor, own), (shrunk, of_most))
         for tensor, own in ((before[0], of_result), (before[2], of_sum))
     )
-    result = _product(e, (weights, of_weights), (value, of_value), of_result, total, start)
+    value = op.operands[2], of_value
+    result = _product(e, (weights, of_weights), value, of_result, total, start)
     results = result, most, reduced(sum_, total_before, of_sum)
     pairs = zip(results, outs, strict=True)
     return [convert_tensor(e, new, total, kind(old.type)) for new, old in pairs]
 
 
-def _scores(lowering: Lowering, op: Operation, outs: int) -> tuple[SSAValue, list[int], int, Kind]:
-    """Return scores, natural logarithms of weights up to a factor, and what they are indexed by.
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """Scores, the natural logarithms of weights up to a factor."""
 
-    The number says how many of these dimensions come first that are not summed. `outs` are as many
-    operands. The last result is the type of sums. Raises OperationError for maps of other ops.
+    values: SSAValue
+    dimensions: list[int]
+    """What they are indexed by; dimensions along which weights are summed come last."""
+    kept: int
+    """The number of the other dimensions."""
+    total: Kind
+    """The type of sums."""
+
+
+def _scores(lowering: Lowering, op: Operation, outs: int) -> _Scores:
+    """Emit the scores of an op with this number of `outs`.
+
+    Raises OperationError for indexing maps of other computations.
     """
     e = lowering.emit
     query, key, _, scale, *mask = op.operands[:-outs]
-    of_query, of_key, of_value, _, *of_mask = _dimensions(op)[:-outs]
-    of_output = _dimensions(op)[-outs]
+    of_query, of_key, of_value, _, *others = _dimensions(op)
+    of_mask, of_output = others[:-outs], others[-outs]
     kept = [each for each in of_query if each in of_output]
     summed = [each for each in of_key if each in of_value and each not in of_output]
-    of_weights = [*kept, *summed]
+    found = [*kept, *summed]
     fits = summed and set(of_output) <= {*kept, *of_value}
-    if not fits or any(not set(each) <= set(of_weights) for each in of_mask):
+    if not fits or any(not set(each) <= set(found) for each in of_mask):
         raise OperationError(op, "has indexing maps that are not those of two products")
     total = accumulator((kind(query.type), kind(key.type), kind(op.operands[-outs].type)))
-    weights = _product(e, (query, of_query), (key, of_key), of_weights, total)
+    sums = _product(e, (query, of_query), (key, of_key), found, total)
     masks = list(zip(mask, of_mask, strict=True))
-    return _changed(lowering, op, weights, of_weights, scale, masks), of_weights, len(kept), total
+    return _Scores(_changed(lowering, op, sums, found, scale, masks), found, len(kept), total)
 
 
 def _dimensions(op: Operation) -> list[list[int]]:
     """Return the dimensions that index each operand. Raises OperationError for other maps."""
-    maps = [each.data for each in cast("ArrayAttr[AffineMapAttr]", attribute(op, "indexing_maps"))]
-    found = [[each for each in map_.results if isinstance(each, AffineDimExpr)] for map_ in maps]
-    if any(
-        len(each.results) != len(dimensions) for each, dimensions in zip(maps, found, strict=True)
-    ):
-        raise OperationError(op, "has indexing maps whose results are not dimensions")
-    return [[each.position for each in dimensions] for dimensions in found]
+    found: list[list[int]] = []
+    for each in cast("ArrayAttr[AffineMapAttr]", attribute(op, "indexing_maps")):
+        results = each.data.results
+        found.append([index.position for index in results if isinstance(index, AffineDimExpr)])
+        if len(found[-1]) < len(results):
+            raise OperationError(op, "has indexing maps whose results are not dimensions")
+    return found
 
 
 Indexed = tuple[SSAValue, Sequence[int]]
