@@ -46,15 +46,23 @@ def safe_divisor(builder: Builder, divisor: Value) -> Value:
     return builder.select(is_zero, constant(divisor.type, 1), divisor)
 
 
-def _divided(builder: Builder, left: Value, right: Value, *, signed: bool) -> Value:
-    """Emit the quotient, rounded to zero, of integers that are neither `x / 0` nor `min / -1`.
+def _divided(builder: Builder, left: Value, right: Value, *, signed: bool) -> tuple[Value, Value]:
+    """Emit the quotient, rounded to zero, and the remainder. `x / 0` and `min / -1` are undefined.
 
     CPUs divide vectors only of floats. In a format with more bits than the integers, the rounded
     quotient is between the same two integers as the exact one.
     """
+    if left.type.width > 32 or _is_constant(right):
+        if signed:
+            return builder.sdiv(left, right), builder.srem(left, right)
+        return builder.udiv(left, right), builder.urem(left, right)
+    whole = _divided_as_floats(builder, left, right, signed)
+    return whole, builder.sub(left, builder.mul(whole, right))
+
+
+def _divided_as_floats(builder: Builder, left: Value, right: Value, signed: bool) -> Value:
+    """Emit the quotient of integers of at most 32 bits, rounded to zero."""
     kind, width = left.type, left.type.width
-    if width > 32 or _is_constant(right):
-        return builder.sdiv(left, right) if signed else builder.udiv(left, right)
     number, word = ir.FloatType() if width < 24 else ir.DoubleType(), ir.IntType(32)
     if width < 32:
         # Unsigned numbers are positive in a wider word, which CPUs convert best.
@@ -80,20 +88,14 @@ _FOLDED = frozenset(
 """Instructions that convert, compare and choose integers."""
 
 
-def _rest(builder: Builder, left: Value, right: Value, whole: Value) -> Value:
-    """Emit the remainder that belongs to a quotient."""
-    return builder.sub(left, builder.mul(whole, right))
-
-
 def unsigned_quotient(builder: Builder, left: Value, right: Value) -> Value:
     """Emit the quotient of unsigned integers, rounded down."""
-    return _divided(builder, left, safe_divisor(builder, right), signed=False)
+    return _divided(builder, left, safe_divisor(builder, right), signed=False)[0]
 
 
 def unsigned_remainder(builder: Builder, left: Value, right: Value) -> Value:
     """Emit the remainder of unsigned integers."""
-    divisor = safe_divisor(builder, right)
-    return _rest(builder, left, divisor, _divided(builder, left, divisor, signed=False))
+    return _divided(builder, left, safe_divisor(builder, right), signed=False)[1]
 
 
 def signed_parts(builder: Builder, left: Value, right: Value) -> tuple[Value, Value]:
@@ -101,12 +103,9 @@ def signed_parts(builder: Builder, left: Value, right: Value) -> tuple[Value, Va
     right = safe_divisor(builder, right)
     minus_one = builder.icmp_signed("==", right, constant(right.type, -1))
     divisor = builder.select(minus_one, constant(right.type, 1), right)
-    quotient = _divided(builder, left, divisor, signed=True)
+    whole, rest = _divided(builder, left, divisor, signed=True)
     negated = builder.sub(constant(left.type, 0), left)
-    return (
-        builder.select(minus_one, negated, quotient),
-        _rest(builder, left, divisor, quotient),
-    )
+    return builder.select(minus_one, negated, whole), rest
 
 
 def quotient(builder: Builder, left: Value, right: Value) -> Value:
@@ -144,8 +143,7 @@ def _inexact_quotient(
 def unsigned_ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
     """Emit the quotient of unsigned integers, rounded up."""
     right = safe_divisor(builder, right)
-    whole = _divided(builder, left, right, signed=False)
-    rest = _rest(builder, left, right, whole)
+    whole, rest = _divided(builder, left, right, signed=False)
     inexact = builder.icmp_unsigned("!=", rest, constant(left.type, 0))
     return builder.select(inexact, builder.add(whole, constant(left.type, 1)), whole)
 
