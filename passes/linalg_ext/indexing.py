@@ -12,7 +12,7 @@ from ...ir.attribute_access import attribute, element_type, number_list
 from ...ir.index import IndexOrInt
 from ..stablehlo.data_movement.scatter import scattered
 from ..stablehlo.lowering.element_types import kind
-from ..stablehlo.lowering.emitter import BOOL, Emitter, dims, shape
+from ..stablehlo.lowering.emitter import Emitter, dims, shape
 from ..stablehlo.lowering.lowering import Lowering, Tensors
 from ..stablehlo.reduction.combiners import combiner
 from .rules import linalg_ext_rule
@@ -78,26 +78,14 @@ def _gather(lowering: Lowering, op: Operation) -> Tensors:
             places[dimension] = index
         if not mask:
             return [inner.element(source, places)]
-        is_inside, places = _inside(inner, source, places)
+        is_inside, bounded = inner.clamp_to_tensor(places, source)
         is_read = inner.both(inner.element(mask[0], at[:batch]), is_inside)
-        return [inner.element_if(is_read, source, places, args[0])]
+        return [inner.element_if(is_read, source, bounded, args[0])]
 
     given = [output] if mask else []
     maps = [dims(*range(rank), loops=rank)] * len(given)
     empty = e.empty(e.sizes(output), element_type(output.type))
     return [e.loops(given, maps, [empty], None, body)[0]]
-
-
-def _inside(
-    e: Emitter, tensor: SSAValue, places: Sequence[IndexOrInt]
-) -> tuple[SSAValue, list[IndexOrInt]]:
-    """Return whether an element exists, and the indices of one that does."""
-    is_inside, found = e.constant(1, BOOL), list[IndexOrInt]()
-    for place, size in zip(places, e.sizes(tensor), strict=True):
-        fits, bounded = e.clamp_to_dimension(e.index(place), size)
-        is_inside = e.both(is_inside, fits)
-        found.append(bounded)
-    return is_inside, found
 
 
 # Indices that a body computes --------------------------------------------------------------------
@@ -111,7 +99,7 @@ def _map_load(lowering: Lowering, op: Operation) -> Tensors:
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         at = [inner.loop_index(number) for number in range(len(shape(output)))]
         *places, padding = lowering.inline_on_scalars(op.regions[0], at, inner)
-        is_inside, bounded = _inside(inner, source, places)
+        is_inside, bounded = inner.clamp_to_tensor(places, source)
         return [inner.element_if(is_inside, source, bounded, padding)]
 
     empty = e.empty(e.sizes(output), element_type(output.type))
@@ -139,9 +127,9 @@ def _map_store(lowering: Lowering, op: Operation) -> Tensors:
             return stored
         at = at[len(guards) :]
         *places, is_chosen = lowering.inline_on_scalars(op.regions[0], at, inner)
-        is_inside, bounded = _inside(inner, result, places)
+        is_inside, bounded = inner.clamp_to_tensor(places, result)
         is_stored = inner.both(is_chosen, is_inside)
         value = inner.select(is_stored, inner.element(source, at), inner.element(result, bounded))
-        return inner.insert(InsertOp(value, result, [inner.index(each) for each in bounded]))
+        return inner.insert(InsertOp(value, result, bounded))
 
     return [store(e, [], output)]

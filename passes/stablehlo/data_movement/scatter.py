@@ -341,13 +341,8 @@ class _ScatterLowering:
 
         If the index vector is out of bounds, the nearest element is rewritten with its own value.
         """
-        hit = e.constant(1, BOOL)
-        bounded_starts: list[SSAValue] = []
         starts = self._starts(e, batch, self._vector(e, batch))
-        for start, extent in zip(starts, shape(self.inputs[0]), strict=True):
-            inside, bounded = e.clamp_to_dimension(e.index(start), extent)
-            hit = e.both(hit, inside)
-            bounded_starts.append(bounded)
+        hit, bounded_starts = e.clamp_to_tensor(starts, self.inputs[0])
         indices: list[IndexOrInt] = [0] * len(shape(self.updates[0]))
         for update_dim, each in zip(self.batch, batch, strict=True):
             indices[update_dim] = each

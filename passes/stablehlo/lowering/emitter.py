@@ -208,6 +208,17 @@ class Emitter(ScalarEmitter):
         bounded = self.op("arith.maxsi", self.op("arith.minsi", index, last), self.index(0))
         return self.compare_integers("ult", index, self.index(size)), bounded
 
+    def clamp_to_tensor(
+        self, indices: IndexList, value: SSAValue
+    ) -> tuple[SSAValue, list[SSAValue]]:
+        """Return whether a tensor has an element at indices, and the indices clamped to it."""
+        has_element, found = self.constant(1, BOOL), list[SSAValue]()
+        for index, size in zip(indices, self.sizes(value), strict=True):
+            is_inside, bounded = self.clamp_to_dimension(self.index(index), size)
+            has_element = self.both(has_element, is_inside)
+            found.append(bounded)
+        return has_element, found
+
     def strided_index(
         self, distance: SSAValue, stride: SSAValue, count: SSAValue
     ) -> tuple[SSAValue, SSAValue]:
