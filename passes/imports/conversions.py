@@ -23,13 +23,14 @@ from .variables_to_util import is_variable, variables_to_util
 def conversions_of(module: ModuleOp) -> list[ModulePass]:
     """Return the conversion passes that a module needs, in order."""
     found: list[ModulePass] = []
-    if any(map(is_unfoldable, walk(module))):
+    operations = tuple(walk(module))
+    if any(map(is_unfoldable, operations)):
         found.append(expand_unfoldable_constants())
     if is_stablehlo(module):
         found.append(ConvertStablehloToLinalgPass())
-    if any(map(is_linalg_ext, walk(module))):
+    if any(map(is_linalg_ext, operations)):
         found.append(ConvertLinalgExtToLinalgPass())
-    if any(map(is_variable, walk(module))):
+    if any(map(is_variable, operations)):
         found.append(variables_to_util())
     return found
 

@@ -22,14 +22,7 @@ from ...ir.regions import walk
 _RULES = ("attention", "indexing", "scans", "sorts")
 """The modules that fill the table of rules."""
 
-_CONVERTED = frozenset(
-    {
-        *(f"tm_tensor.{name}" for name in ("attention", "scan", "scatter", "sort", "topk")),
-        *(f"iree_linalg_ext.{name}" for name in ("attention", "scan", "scatter", "sort", "topk")),
-        *(f"iree_linalg_ext.{name}" for name in ("arg_compare", "gather", "topk_v2")),
-        *(f"iree_linalg_ext.{name}" for name in ("map_load", "map_store", "online_attention")),
-    }
-)
+_DIALECTS = ("tm_tensor.", "iree_linalg_ext.")
 
 
 class ConvertLinalgExtToLinalgPass(ModulePass):
@@ -49,17 +42,20 @@ class ConvertLinalgExtToLinalgPass(ModulePass):
         for name in _RULES:
             import_module(f".{name}", __package__)
         for operation in found:
+            rule = linalg_ext_rule.get(operation.name)
+            if rule is None:
+                continue
             _require_tensors(operation)
             builder = located_builder(InsertPoint.before(operation), operation)
             lowering = Lowering(op, Emitter(builder, operation), {})
-            results = linalg_ext_rule[operation.name](lowering, operation)
+            results = rule(lowering, operation)
             typed = zip(results, operation.result_types, strict=True)
             Rewriter.replace_op(operation, [], [lowering.emit.cast(*each) for each in typed])
 
 
 def is_linalg_ext(operation: Operation) -> bool:
-    """Return whether an op is to be converted; others of `iree_linalg_ext` stay."""
-    return operation.name in _CONVERTED
+    """Return whether an op is of these dialects. Those without a rule stay, or go with others."""
+    return operation.name.startswith(_DIALECTS)
 
 
 def _require_tensors(operation: Operation) -> None:
