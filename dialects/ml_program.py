@@ -12,27 +12,20 @@ from __future__ import annotations
 import sys
 from typing import ClassVar
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, SymbolOpInterface
+from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import dialect_of
-from ..ir.symbols import find_symbol, root_symbol
 from ..ir.syntax.assembly_format import Parsed, Syntax
 from ..ir.syntax.operations import SyntaxOperation
-from ..ir.syntax.rows import READS
+from ..ir.syntax.rows import PURE, READS, Rows
 from ..ir.syntax.symbol_directives import Visibility
+from .util.functions import symbol_of
 
 
 class _InitialValue:
@@ -79,70 +72,56 @@ class GlobalOp(SyntaxOperation):
 
 def _global_of(access: Operation) -> GlobalOp:
     """Return the global that is read or written. Raises VerifyException if there is none."""
-    name = root_symbol(access, "global")
-    found = find_symbol(access, name)
-    if not isinstance(found, GlobalOp):
-        raise VerifyException(f"undefined global: {name}")
-    return found
+    return symbol_of(access, "global", GlobalOp, " global: ")
 
 
-class _LoadOp(SyntaxOperation):
-    global_ = prop_def(SymbolRefAttr, prop_name="global")
-    result = result_def()
-
-    SYNTAX: ClassVar[Syntax] = " @$global : type($result) attr-dict"
-
-    def verify_(self) -> None:
-        super().verify_()
-        found = _global_of(self)
-        if found.type != self.result.type:
-            raise VerifyException(
-                f"cannot load from global typed '{found.type}' as '{self.result.type}'"
-            )
+def _verify_load(load: Operation) -> None:
+    found, result = _global_of(load), load.results[0].type
+    if found.type != result:
+        raise VerifyException(f"cannot load from global typed '{found.type}' as '{result}'")
 
 
-@irdl_op_definition
-class GlobalLoadOp(_LoadOp):
-    """Return the value that a global has now."""
-
-    name = "ml_program.global_load"
-    traits = traits_def(*READS)
-
-
-@irdl_op_definition
-class GlobalLoadConstOp(_LoadOp):
-    """Return the value of a global that is not mutable."""
-
-    name = "ml_program.global_load_const"
-    traits = traits_def(Pure())
-
-    def verify_(self) -> None:
-        super().verify_()
-        if _global_of(self).is_mutable is not None:
-            name = root_symbol(self, "global")
-            raise VerifyException(f"cannot load as const from mutable global @{name}")
+def _verify_constant_load(load: Operation) -> None:
+    _verify_load(load)
+    found = _global_of(load)
+    if found.is_mutable is not None:
+        raise VerifyException(f"cannot load as const from mutable global @{found.sym_name.data}")
 
 
-@irdl_op_definition
-class GlobalStoreOp(SyntaxOperation):
-    """Set the value of a mutable global."""
+def _verify_store(store: Operation) -> None:
+    found, value = _global_of(store), store.operands[0].type
+    if found.is_mutable is None:
+        raise VerifyException(f"cannot store to an immutable global @{found.sym_name.data}")
+    if found.type != value:
+        raise VerifyException(f"cannot store to a global typed '{found.type}' from '{value}'")
 
-    name = "ml_program.global_store"
-    value = operand_def()
-    global_ = prop_def(SymbolRefAttr, prop_name="global")
 
-    SYNTAX: ClassVar[Syntax] = " @$global = $value : type($value) attr-dict"
+_row = Rows("ml_program", {}, default="any")
+_LOAD = "-> result | global:symbol", " @$global : type($result) attr-dict"
 
-    def verify_(self) -> None:
-        super().verify_()
-        found = _global_of(self)
-        if found.is_mutable is None:
-            name = root_symbol(self, "global")
-            raise VerifyException(f"cannot store to an immutable global @{name}")
-        if found.type != self.value.type:
-            raise VerifyException(
-                f"cannot store to a global typed '{found.type}' from '{self.value.type}'"
-            )
+GlobalLoadOp = _row(
+    "global_load",
+    *_LOAD,
+    traits=READS,
+    verify=_verify_load,
+    doc="Return the value that a global has now.",
+)
+
+GlobalLoadConstOp = _row(
+    "global_load_const",
+    *_LOAD,
+    traits=PURE,
+    verify=_verify_constant_load,
+    doc="Return the value of a global that is not mutable.",
+)
+
+GlobalStoreOp = _row(
+    "global_store",
+    "value | global:symbol",
+    " @$global = $value : type($value) attr-dict",
+    verify=_verify_store,
+    doc="Set the value of a mutable global.",
+)
 
 
 MlProgram = dialect_of("ml_program", sys.modules[__name__])
