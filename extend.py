@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .dialects.shard.annotations import ShardingOp, ShardOp
     from .dialects.shard.grids import GridOp
     from .interpreter.frames import Frame
-    from .interpreter.registry import impl, impl_branch, impl_with_regions
+    from .interpreter.registry import impl, impl_branch, impl_with_regions, terminates
     from .interpreter.run import run, run_partitioned, run_spmd
     from .ir.diagnostics import Note, OperationError, remark
     from .ir.verification import add_checks
@@ -58,7 +58,7 @@ _HOMES = {
     "dialects.shard.annotations": ("ShardOp", "ShardingOp"),
     "dialects.shard.grids": ("GridOp",),
     "interpreter.frames": ("Frame",),
-    "interpreter.registry": ("impl", "impl_branch", "impl_with_regions"),
+    "interpreter.registry": ("impl", "impl_branch", "impl_with_regions", "terminates"),
     "interpreter.run": ("run", "run_partitioned", "run_spmd"),
     "ir.diagnostics": ("Note", "OperationError", "remark"),
     "ir.verification": ("add_checks",),
@@ -124,6 +124,7 @@ __all__ = [
     "run_replicated",
     "run_spmd",
     "sharding_rule",
+    "terminates",
     "tiled_layout",
 ]
 

@@ -26,7 +26,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
 
-from ..ir.foreign_code import OpenTable
+from ..ir.foreign_code import OpenTable, check_names
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import holds_numbers
 from .spmd import Rendezvous
@@ -166,7 +166,11 @@ def impl_branch(*names: str) -> Callable[[SuccessorFunction], SuccessorFunction]
 
 
 def terminates(*names: str) -> None:
-    """Register terminators that pass their operands to the parent operation."""
+    """Register terminators that pass their operands to the parent operation.
+
+    `(yield frame.run_region(region, arguments)).values` are these operands there.
+    """
+    check_names("terminates", names, "acme.yield")
     _terminators.update(names)
 
 

@@ -27,7 +27,7 @@ EntryT = TypeVar("EntryT")
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 OWN_PACKAGE = __name__.partition(".")[0]
-PASSED_ON = (OperationError, MemoryError, RecursionError)
+PASSED_ON = (OperationError, MemoryError)
 """Exceptions that pass through unchanged."""
 
 DEPENDENCIES = frozenset(
@@ -145,7 +145,7 @@ class OpenTable(dict[str, EntryT]):
         A function of another package is wrapped by `checked` and `wrap_foreign`. Raises TypeError
         for wrong arguments, ValueError if a name has another entry that must not be replaced.
         """
-        _check_names(usage, names, example)
+        check_names(f"@{usage}", names, example)
 
         def register(function: FunctionT) -> FunctionT:
             if not callable(function):
@@ -174,8 +174,9 @@ class OpenTable(dict[str, EntryT]):
         self[name] = entry
 
 
-def _check_names(usage: str, names: Sequence[object], example: str) -> None:
-    text = f'@{usage} takes names, as in @{usage}("{example}")'
+def check_names(usage: str, names: Sequence[object], example: str) -> None:
+    """Check names that are registered. Raises TypeError unless they are like `example`."""
+    text = f'{usage} takes names, as in {usage}("{example}")'
     if not names:
         raise TypeError(f"{text}, and has none")
     for name in names:

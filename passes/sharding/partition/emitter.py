@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, LocationAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    UNKNOWN_LOC,
+    DenseIntOrFPElementsAttr,
+    LocationAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -62,7 +68,12 @@ class Emitter(ProcessArithmetic):
         return any(scope is other for scope in self._scopes())
 
     def append(self, operation: Operation) -> Operation:
-        """Append an operation, and return it; `insert` is for those that the partitioner adds."""
+        """Append an operation, and return it; `insert` is for those that the partitioner adds.
+
+        One without a location gets that of the operation that is partitioned.
+        """
+        if self.location is not None and operation.location is UNKNOWN_LOC:
+            operation.location = self.location
         if self.end is None:
             self.block.add_op(operation)
         else:
@@ -75,8 +86,6 @@ class Emitter(ProcessArithmetic):
 
     def insert(self, operation: Operation) -> SSAValue:
         """Append an operation that the partitioner needs; return its first result."""
-        if self.location is not None:
-            operation.location = self.location
         self.append(operation)
         self.helpers.append(operation)
         return operation.results[0]

@@ -23,6 +23,7 @@ from mesh_opt.extend import (
     partition_by_rule,
     register_dialects,
     sharding_rule,
+    terminates,
 )
 from mesh_opt.interpreter import registry as meanings
 from mesh_opt.passes.sharding.partition import registry as handlers
@@ -75,9 +76,10 @@ sharding_rule("theta.double")(elementwise_rule)
 def registrations() -> Iterator[None]:
     """Forget what a test registers."""
     yield
-    for name in ("theta.double", "theta.token"):
+    for name in ("theta.double", "theta.token", "theta.twice"):
         meanings._entries.pop(name, None)
         handlers._HANDLERS.pop(name, None)
+    meanings._terminators.discard("theta.yield")
 
 
 def context() -> Context:
@@ -109,6 +111,11 @@ def test_decorators_take_names_and_a_function(name: str) -> None:
     if name != "dialect_rule":
         with pytest.raises(TypeError, match=rf"@{name} takes names, as in .*, and has none"):
             decorator()
+
+
+def test_terminates_takes_names() -> None:
+    with pytest.raises(TypeError, match="terminates takes names, as in .*: 'theta'"):
+        terminates("theta")
 
 
 def test_a_rule_of_an_operation_that_has_one() -> None:
@@ -180,6 +187,65 @@ def test_what_emit_returns(emit: Callable[..., Any], message: str) -> None:
         CompilationError, match=f"<string>:6:8: .* op in partition handler .*{message}"
     ):
         compile(PROGRAM, "spmd", context=context())
+
+
+def test_what_emit_returns_is_located() -> None:
+    """An error at run time is where the source has the operation, not at its function."""
+
+    @partition("theta.double")
+    def handler(partitioner: Partitioner, operation: Operation) -> None:
+        partition_by_rule(partitioner, operation, emit)
+
+    def emit(_: Partitioner, op_sharding: OpSharding, operands: list[Any]) -> Operation:
+        return DoubleOp.create(operands=operands, result_types=op_sharding.result_types)
+
+    @impl("theta.double")
+    def double(operation: Operation, operands: Any, frame: Frame) -> Any:
+        raise KeyError(3)
+
+    program = compile(PROGRAM, "spmd", context=context())
+    with pytest.raises(ExecutionError, match="<string>:6:8: .* function .*double: KeyError: 3"):
+        program["main"](np.zeros((4, 3), np.float32))
+
+
+def test_endless_recursion_names_the_function() -> None:
+    def deeper(operation: Operation) -> Any:
+        return deeper(operation)
+
+    @partition("theta.double")
+    def handler(partitioner: Partitioner, operation: Operation) -> None:
+        deeper(operation)
+
+    message = "<string>:6:8: .* in partition handler .*handler: RecursionError: maximum recursion"
+    with pytest.raises(CompilationError, match=message):
+        compile(PROGRAM, "spmd", context=context())
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_a_terminator_of_another_package(backend: str) -> None:
+    """It passes its operands to the operation around it."""
+    terminates("theta.yield")
+
+    @impl_with_regions("theta.twice")
+    def twice(operation: Operation, operands: Any, frame: Frame) -> Any:
+        for _ in range(2):
+            operands = (yield frame.run_region(operation.regions[0], operands)).values
+        return operands
+
+    text = """
+    func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %y = "theta.twice"(%x) ({
+      ^bb0(%a: tensor<3xf32>):
+        %b = arith.addf %a, %a : tensor<3xf32>
+        "theta.yield"(%b) : (tensor<3xf32>) -> ()
+      }) : (tensor<3xf32>) -> tensor<3xf32>
+      func.return %y : tensor<3xf32>
+    }
+    """
+    found = context()
+    found.allow_unregistered = True
+    y = compile(text, context=found, backend=backend)["main"](np.ones(3, np.float32))
+    assert np.array_equal(y, np.full(3, 4, np.float32))
 
 
 def _yields(operation: Operation, operands: Any, frame: Frame) -> Any:
