@@ -76,37 +76,45 @@ def grid_of(operation: Operation) -> Grid:
     Raises OperationError if the operation has no such attribute, or no valid grid of that name is
     visible.
     """
+    return _grid_value(operation, _definition_of_grid(operation))
+
+
+def _definition_of_grid(operation: Operation) -> Operation:
     symbol = operation.properties.get("grid")
     if not isinstance(symbol, SymbolRefAttr):
         raise OperationError(operation, "has no attribute 'grid'")
     found = find_visible_symbol(operation, symbol)
-    name = symbol.root_reference.data
     if found is None:
+        name = symbol.root_reference.data
         raise OperationError(operation, f"refers to grid @{name}, which is not defined")
+    return found
+
+
+def _grid_value(operation: Operation, definition: Operation) -> Grid:
     try:
-        return grid_value(found)
+        return grid_value(definition)
     except (ValueError, VerifyException) as error:
         raise OperationError(
-            operation, f"refers to @{name}, which is not a grid: {error}"
+            operation, f"refers to @{grid_name(operation)}, which is not a grid: {error}"
         ) from error
 
 
 class GridTable:
-    """Caches the grids of a module by name, and the shardings of equal `shard.sharding` operations.
+    """Caches the grids of a module, and the shardings of equal `shard.sharding` operations.
 
-    Grids of one name are assumed to be equal: nested modules use the grid of the enclosing program.
+    Nested modules use the grid of the enclosing program, or one of their own.
     """
 
     def __init__(self) -> None:
-        self._grids: dict[str, Grid] = {}
+        self._grids: dict[Operation, Grid] = {}
         self._shardings: dict[object, tuple[Sharding, tuple[Attribute, ...]]] = {}
 
     def grid_of(self, operation: Operation) -> Grid:
         """Return the grid of an operation, cached; raises as the function `grid_of`."""
-        name = grid_name(operation)
-        grid = self._grids.get(name)
+        definition = _definition_of_grid(operation)
+        grid = self._grids.get(definition)
         if grid is None:
-            grid = self._grids[name] = grid_of(operation)
+            grid = self._grids[definition] = _grid_value(operation, definition)
         return grid
 
     def sharding_of(self, operation: Operation, shape: Shape) -> Sharding:
@@ -114,13 +122,14 @@ class GridTable:
 
         Raises OperationError if it does not fit the shape or the grid.
         """
+        grid = self.grid_of(operation)
         if operation.operands:
-            return _read_sharding(operation, shape, self.grid_of(operation))
+            return _read_sharding(operation, shape, grid)
         attributes = tuple(operation.properties.values())
-        key = (shape, *operation.properties, *map(id, attributes))
+        key = (shape, id(grid), *operation.properties, *map(id, attributes))
         found = self._shardings.get(key)
         if found is None:
-            sharding = _read_sharding(operation, shape, self.grid_of(operation))
+            sharding = _read_sharding(operation, shape, grid)
             # The entry keeps the attributes alive, so that their identities in the key stay unique.
             found = self._shardings[key] = (sharding, attributes)
         return found[0]
