@@ -198,7 +198,7 @@ class ShardingMaps:
 
 def compile(
     source: str | os.PathLike[str] | ModuleOp | Source,
-    pipeline: str | Sequence[ModulePass] = "",
+    pipeline: str | ModulePass | Sequence[ModulePass] = "",
     *,
     backend: str = NATIVE,
     grid: Grid | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -96,7 +96,7 @@ class StageKeeper(Observer):
 @without_garbage_collection()
 def run_pipeline(
     source: str | os.PathLike[str] | ModuleOp | Source,
-    pipeline: str | Sequence[ModulePass],
+    pipeline: str | ModulePass | Sequence[ModulePass],
     context: Context,
     parameters: Parameters | None,
     observers: Sequence[Observer],
@@ -150,9 +150,9 @@ def run_pipeline(
     return Compiled(read, original, module, texts, run_again)
 
 
-def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
+def _steps(pipeline: str | ModulePass | Sequence[ModulePass]) -> Sequence[Step]:
     if not isinstance(pipeline, str):
-        steps = tuple(pipeline)
+        steps = tuple(pipeline) if isinstance(pipeline, Iterable) else (pipeline,)
         for step in steps:
             if not isinstance(step, ModulePass):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"expected pass objects, as in [SpmdPass()], got {step!r}")

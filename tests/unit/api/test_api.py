@@ -95,7 +95,11 @@ def test_pipelines_of_pass_objects() -> None:
     assert compile(EXAMPLE, pipeline=passes).mlp.grid is not None
 
 
-@pytest.mark.parametrize("passes", [["spmd"], [all_passes()["cse"]()]])
+def test_one_pass_object() -> None:
+    assert compile(EXAMPLE, pipeline=all_passes()["spmd"]()()).mlp.grid is not None
+
+
+@pytest.mark.parametrize("passes", [["spmd"], [all_passes()["cse"]()], 3])
 def test_passes_that_are_no_objects(passes: Any) -> None:
     with pytest.raises(TypeError, match="expected pass objects, as in"):
         compile(EXAMPLE, pipeline=passes)
