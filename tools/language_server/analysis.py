@@ -54,6 +54,7 @@ class Piece:
     is_consumed: bool = False
     """Whether the analysis of the next version has taken functions out of it."""
     _places: tuple[list[int], list[tuple[int, int, SSAValue]]] | None = None
+    _definitions: dict[SSAValue, Extent] | None = None
 
     def value_at(self, offset: int) -> SSAValue | None:
         """Return the value whose name is at an offset of this piece; `None` if there is none."""
@@ -74,6 +75,16 @@ class Piece:
         if index >= 0 and offset <= found[index][1]:
             return found[index][2]
         return None
+
+    def definition_of(self, value: SSAValue) -> Extent | None:
+        """Return the extent of a value's name where it is defined; `None` if it is not written."""
+        if self._definitions is None:
+            self._definitions = {
+                value: Extent(start, end)
+                for start, end, values in self.parser.places.definitions
+                for value in values
+            }
+        return self._definitions.get(value)
 
     def operations_around(self, offset: int) -> list[Operation]:
         """Return the operations whose text contains an offset, innermost first."""

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
+from xdsl.traits import IsolatedFromAbove
+
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .reused_functions import Extent
 
 _REFERENCE = re.compile(r'@(?:"[^"\n]*"|[\w$.-]+)(?:::@(?:"[^"\n]*"|[\w$.-]+))*', re.ASCII)
+
+
+_RESULTS = re.compile(r"[ \t]*(?:%[\w$.-]+(?::\d+)?[ \t]*,?[ \t]*)+=(?!=)", re.ASCII)
+"""The results of a statement at the beginning of its line."""
 
 
 def definition_at(analysis: Analysis, offset: int) -> Extent | None:
@@ -16,12 +22,12 @@ def definition_at(analysis: Analysis, offset: int) -> Extent | None:
     Returns `None` if it is not found.
     """
     piece = analysis.piece_at(offset)
-    found = _definition(analysis, piece, offset - piece.base)
-    return None if found is None else Extent(found.start + piece.base, found.end + piece.base)
+    found = find_definition(piece, offset - piece.base, analysis.word_around(offset))
+    return None if found is None else found.moved(piece.base)
 
 
-def _definition(analysis: Analysis, piece: Piece, offset: int) -> Extent | None:
-    word = analysis.word_around(offset + piece.base)
+def find_definition(piece: Piece, offset: int, word: str) -> Extent | None:
+    """Return the extent in the piece of the definition of a word at an offset of the piece."""
     match word[:1]:
         case "%":
             return _of_value(piece, offset, word)
@@ -50,25 +56,48 @@ def reference_at(piece: Piece, offset: int) -> list[str]:
     return []
 
 
+def isolated_extent(piece: Piece, offset: int) -> Extent:
+    """Return the extent of the innermost isolated operation around an offset, or of the piece."""
+    for operation in piece.operations_around(offset):
+        if operation.has_trait(IsolatedFromAbove, value_if_unregistered=False):
+            return piece.parser.places.extents[operation]
+    return Extent(0, len(piece.source.content))
+
+
 def _of_value(piece: Piece, offset: int, word: str) -> Extent | None:
     value = piece.value_at(offset)
-    if value is not None:
-        for start, end, values in piece.parser.places.definitions:
-            if any(each is value for each in values):
-                return Extent(start, end)
+    found = None if value is None else piece.definition_of(value)
+    if found is not None:
+        return found
     # In a statement with a syntax error, the last definition above is the most likely one.
-    name = re.escape(word)
-    pattern = re.compile(rf"{name}(?![\w$.-])(?=[^=\n]*=|\s*:)", re.ASCII)
-    above = list(pattern.finditer(piece.source.content, 0, offset))
-    return Extent(above[-1].start(), above[-1].end()) if above else None
+    pattern = re.compile(rf"{re.escape(word)}(?![\w$.-])(?=[^=\n]*=|\s*:)", re.ASCII)
+    last: Extent | None = None
+    for match in pattern.finditer(piece.source.content, isolated_extent(piece, offset).start):
+        if match.start() > offset:
+            break
+        if match.end() < offset or _is_result(piece, match.start()):
+            last = Extent(match.start(), match.end())
+    return last
+
+
+def _is_result(piece: Piece, offset: int) -> bool:
+    """Return whether a value's name at an offset is before the `=` of a statement."""
+    content = piece.source.content
+    start = content.rfind("\n", 0, offset) + 1
+    results = _RESULTS.match(content, start)
+    return results is not None and offset < results.end()
 
 
 def _of_block(piece: Piece, offset: int, word: str) -> Extent | None:
-    pattern = re.compile(rf"^[ \t]*({re.escape(word)})(?![\w$.-])", re.MULTILINE | re.ASCII)
-    around = piece.operations_around(offset)
-    for operation in around:
+    """Return the label among those of the innermost operation that has such a label.
+
+    A label is followed by a colon, after its arguments.
+    """
+    arguments = r"\((?:[^()]|\([^()]*\))*\)"
+    pattern = re.compile(rf"{re.escape(word)}(?![\w$.-])(?=\s*(?:{arguments})?\s*:)", re.ASCII)
+    for operation in piece.operations_around(offset):
         extent = piece.parser.places.extents[operation]
-        found = pattern.search(piece.source.content, extent.start, extent.end)
-        if found is not None:
-            return Extent(found.start(1), found.end(1))
+        for found in pattern.finditer(piece.source.content, extent.start, extent.end):
+            if piece.operations_around(found.start())[:1] == [operation]:
+                return Extent(found.start(), found.end())
     return None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any, TypeVar
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -27,6 +28,7 @@ from .hover import hover_at
 from .outline import Entry, outline
 from .positions import Position, Positions
 from .recovering_parser import Cancelled
+from .references import InvalidName, References, references_at, renamed
 from .reused_functions import Extent
 from .shardings import Shardings, find_shardings
 
@@ -198,6 +200,7 @@ def new_server() -> MeshServer:
     server = MeshServer()
     _keep_documents(server)
     _answer_at_names(server)
+    _find_references(server)
     _complete(server)
     _outline(server)
     return server
@@ -270,6 +273,64 @@ def _answer_at_names(server: MeshServer) -> None:
             return None
         positions = analysis.positions(server.encoding)
         return lsp.Location(document.uri, range_of(positions, extent))
+
+
+def _find_references(server: MeshServer) -> None:
+    async def find(
+        document: lsp.TextDocumentIdentifier, position: lsp.Position
+    ) -> tuple[Analysis, References] | None:
+        found = await server.analysis_of(document.uri)
+        if found is None:
+            return None
+        _, analysis = found
+        offset = _offset(server, analysis, position)
+        references = await server.in_thread(references_at, analysis, offset)
+        return None if references is None else (analysis, references)
+
+    def ranges(analysis: Analysis, extents: Sequence[Extent]) -> list[lsp.Range]:
+        positions = analysis.positions(server.encoding)
+        return [range_of(positions, extent) for extent in extents]
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    async def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        if (found := await find(params.text_document, params.position)) is None:
+            return []
+        analysis, of = found
+        skipped = None if params.context.include_declaration else of.definition
+        shown = [each for each in of.occurrences if each != skipped]
+        uri = params.text_document.uri
+        return [lsp.Location(uri, place) for place in ranges(analysis, shown)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    async def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+        if (found := await find(params.text_document, params.position)) is None:
+            return []
+        analysis, of = found
+        read, write = lsp.DocumentHighlightKind.Read, lsp.DocumentHighlightKind.Write
+        return [
+            lsp.DocumentHighlight(place, write if extent == of.definition else read)
+            for extent, place in zip(of.occurrences, ranges(analysis, of.occurrences), strict=True)
+        ]
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
+        if (found := await find(params.text_document, params.position)) is None:
+            return None
+        analysis, of = found
+        (place,) = ranges(analysis, [of.asked])
+        return lsp.PrepareRenamePlaceholder(place, of.name)
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    async def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        if (found := await find(params.text_document, params.position)) is None:
+            return None
+        analysis, of = found
+        try:
+            name = await server.in_thread(renamed, analysis, of, params.new_name)
+        except InvalidName as problem:
+            raise JsonRpcInvalidParams(str(problem)) from problem
+        edits = [lsp.TextEdit(place, name) for place in ranges(analysis, of.occurrences)]
+        return lsp.WorkspaceEdit({params.text_document.uri: edits})
 
 
 def _complete(server: MeshServer) -> None:

@@ -114,7 +114,7 @@ def test_decorators_take_names_and_a_function(name: str) -> None:
 
 
 def test_terminates_takes_names() -> None:
-    with pytest.raises(TypeError, match="terminates takes names, as in .*: 'theta'"):
+    with pytest.raises(TypeError, match=r"terminates takes names, as in .*: 'theta'"):
         terminates("theta")
 
 
@@ -204,7 +204,7 @@ def test_what_emit_returns_is_located() -> None:
         raise KeyError(3)
 
     program = compile(PROGRAM, "spmd", context=context())
-    with pytest.raises(ExecutionError, match="<string>:6:8: .* function .*double: KeyError: 3"):
+    with pytest.raises(ExecutionError, match=r"<string>:6:8: .* function .*double: KeyError: 3"):
         program["main"](np.zeros((4, 3), np.float32))
 
 

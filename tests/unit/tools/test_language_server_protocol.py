@@ -50,13 +50,20 @@ class Client:
         return message
 
     def request(self, method: str, **params: Any) -> Any:
+        message = self._answer(method, params)
+        assert "error" not in message, message
+        return message["result"]
+
+    def error(self, method: str, **params: Any) -> Any:
+        return self._answer(method, params)["error"]
+
+    def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._number += 1
         number = self._number
         self.send(id=number, method=method, params=params)
         while (message := self.receive()).get("id") != number or "method" in message:
             pass
-        assert "error" not in message, message
-        return message["result"]
+        return message
 
     def notify(self, method: str, **params: Any) -> None:
         self.send(method=method, params=params)
@@ -137,6 +144,45 @@ def test_a_session(client: Client) -> None:
     items = client.at("textDocument/completion", URI, line, 13)
     assert [item["label"] for item in items] == ["shard.all_reduce"]
     assert items[0]["textEdit"]["range"]["start"] == {"line": line, "character": 2}
+
+
+def test_references_and_other_names(client: Client) -> None:
+    uri = "file:///tmp/references.mlir"
+    text = "// \U0001d538\nfunc.func @f(%x: i32) -> i32 {\n"
+    text += "  %y = arith.addi %x, %x : i32\n  return %y : i32\n}\n"
+    client.open(uri, text)
+    document, position = {"uri": uri}, {"line": 2, "character": 19}
+    places = [(1, 13, 15), (2, 18, 20), (2, 22, 24)]
+
+    def place(line: int, first: int, last: int) -> dict[str, Any]:
+        return {
+            "start": {"line": line, "character": first},
+            "end": {"line": line, "character": last},
+        }
+
+    for include in (True, False):
+        found = client.request(
+            "textDocument/references",
+            textDocument=document,
+            position=position,
+            context={"includeDeclaration": include},
+        )
+        assert found == [
+            {"uri": uri, "range": place(*each)} for each in places[0 if include else 1 :]
+        ]
+    shown = client.at("textDocument/documentHighlight", uri, 2, 19)
+    assert [each["kind"] for each in shown] == [3, 2, 2]
+    asked = client.at("textDocument/prepareRename", uri, 2, 19)
+    assert asked == {"range": place(2, 18, 20), "placeholder": "%x"}
+    assert client.at("textDocument/prepareRename", uri, 2, 10) is None
+    edit = client.request(
+        "textDocument/rename", textDocument=document, position=position, newName="z"
+    )
+    assert edit["changes"][uri] == [{"range": place(*each), "newText": "%z"} for each in places]
+    problem = client.error(
+        "textDocument/rename", textDocument=document, position=position, newName="y"
+    )
+    assert problem["message"] == "%y is in use in line 3"
 
 
 def test_only_the_last_of_quick_changes_is_looked_at(client: Client) -> None:
