@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from xdsl.ir import Operation, Region
 from xdsl.traits import IsolatedFromAbove
 
+from ...ir.regions import inner_operations
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .reused_functions import Extent
 
@@ -89,7 +91,7 @@ def _is_result(piece: Piece, offset: int) -> bool:
 
 
 def _of_block(piece: Piece, offset: int, word: str) -> Extent | None:
-    """Return the label among those of the innermost operation that has such a label.
+    """Return the label of that name in the innermost region around an offset that has one.
 
     A label is followed by a colon, after its arguments.
     """
@@ -97,7 +99,19 @@ def _of_block(piece: Piece, offset: int, word: str) -> Extent | None:
     pattern = re.compile(rf"{re.escape(word)}(?![\w$.-])(?=\s*(?:{arguments})?\s*:)", re.ASCII)
     for operation in piece.operations_around(offset):
         extent = piece.parser.places.extents[operation]
+        region = _region_at(piece, operation, offset)
         for found in pattern.finditer(piece.source.content, extent.start, extent.end):
-            if piece.operations_around(found.start())[:1] == [operation]:
+            if piece.operations_around(found.start())[:1] == [operation] and (
+                _region_at(piece, operation, found.start()) is region
+            ):
                 return Extent(found.start(), found.end())
+    return None
+
+
+def _region_at(piece: Piece, operation: Operation, offset: int) -> Region | None:
+    """Return the region of an operation that has the first statement that ends after an offset."""
+    extents = piece.parser.places.extents
+    for inner in inner_operations(operation):
+        if inner in extents and extents[inner].end >= offset:
+            return inner.parent_region()
     return None

@@ -100,6 +100,10 @@ def test_blocks_of_nested_regions() -> None:
     )
     assert lines(text, "^a\n^b") == [2, 9, 10]
     assert lines(text, "^a\n  ^a") == [5, 6]
+    branch = '^a:\n  "t.br"()[^a] : () -> ()\n}'
+    text = f'"t.if"() ({{\n{branch}, {{\n{branch}) : () -> ()\n'
+    assert lines(text, "^a") == [2, 3]
+    assert lines(text, f"{branch})") == [5, 6]
 
 
 def rename(part: str, name: str) -> str:
