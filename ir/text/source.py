@@ -111,7 +111,7 @@ def split_source(name: str, text: str, marker: str = "// -----") -> list[Source]
     lines: list[str] = []
     first_line = 1
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.rstrip() == marker:
+        if line.strip() == marker:
             pieces.append(Source("\n".join([*lines, ""]), name, first_line))
             lines = []
             first_line = number + 1

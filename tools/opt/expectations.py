@@ -26,8 +26,9 @@ class _Expectation:
     line: int | None
     """The line of the diagnostic; `None` for one without a position."""
     text: str
-    is_regex: bool
     position: SourcePosition
+    pattern: str | None = None
+    """The regular expression that the text is, if it is one."""
     found: bool = False
 
     def matches(self, diagnostic: Diagnostic) -> bool:
@@ -39,8 +40,8 @@ class _Expectation:
         )
         if line != self.line:
             return False
-        if self.is_regex:
-            return re.search(self.text, diagnostic.message) is not None
+        if self.pattern is not None:
+            return re.search(self.pattern, diagnostic.message) is not None
         return self.text in diagnostic.message
 
 
@@ -91,15 +92,12 @@ def _read_expectations(source: Source) -> tuple[list[_Expectation], list[Diagnos
                 )
             continue
         position = SourcePosition(source.name, number, match.start() + 1)
-        expectation = _Expectation(
-            Severity(match["severity"]), number, match["text"], match["regex"] is not None, position
-        )
-        if expectation.is_regex:
-            pattern, problem = _regex(expectation.text)
+        expectation = _Expectation(Severity(match["severity"]), number, match["text"], position)
+        if match["regex"] is not None:
+            expectation.pattern, problem = _regex(expectation.text)
             if problem is not None:
                 wrong.append(error(f"regular expression does not compile: {problem}", position))
                 continue
-            expectation.text = pattern
         match match["where"]:
             case None:
                 pass

@@ -149,6 +149,12 @@ def test_pass_that_gives_up() -> None:
     assert code == 1 and "error: pass 'misbehave' failed: no way" in errors
 
 
+def test_a_missing_diagnostic_is_shown_as_it_is_written() -> None:
+    text = "// expected-error-re @+1 {{is {{[a-z]+}} wanted}}\nfunc.func @f() { return }\n"
+    _, _, errors = run("--verify-diagnostics", text=text)
+    assert 'expected error "is {{[a-z]+}} wanted" was not produced' in errors
+
+
 def test_endless_recursion_of_a_pass() -> None:
     code, _, errors = run("--misbehave=how=deep")
     assert code == 1 and "nested too deeply" in errors

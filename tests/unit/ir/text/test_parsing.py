@@ -79,6 +79,10 @@ class TestLocations:
         module = parse_module(new_context(True), second)
         assert str(next(iter(module.body.block.ops)).location) == 'loc("x.mlir":4:1)'
 
+    def test_a_marker_between_pieces_may_be_indented(self) -> None:
+        pieces = split_source("x.mlir", "a\n  // -----  \r\nb\n// ----- c\n")
+        assert [each.content for each in pieces] == ["a\n", "b\n// ----- c\n"]
+
     def test_clones_keep_their_location(self) -> None:
         module = parse('"a.b"() : () -> ()')
         (inner,) = module.clone().body.block.ops
