@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -201,7 +202,7 @@ def compile(
     pipeline: str | ModulePass | Sequence[ModulePass] = "",
     *,
     backend: str = NATIVE,
-    grid: Grid | None = None,
+    grid: Grid | Sequence[int] | None = None,
     context: Context | None = None,
     parameters: Parameters | None = None,
     observers: Sequence[Observer] = (),
@@ -215,13 +216,25 @@ def compile(
       `scf-uplift-while-to-for` follow, so that its loops count in numbers;
     - `backend`: how functions run: `native` (native code), `interpreter` (the NumPy reference), or
       `mpi` (native code; this process is one of the ranks);
-    - `grid`: grid extents, for a program that leaves them dynamic;
+    - `grid`: grid extents, `(2, 4)`, for a program that leaves them dynamic;
     - `context`: the dialects to parse with; mesh-opt's by default;
     - `parameters`: the contents of named parameters (`#flow.parameter.named`), by scope and key;
     - `observers`: callbacks around each pass.
 
     Raises CompilationError for an invalid program or pipeline, OSError for a file that cannot be
-    read, ValueError for an unknown backend, TypeError for other objects.
+    read, ValueError for an unknown backend or a negative extent, TypeError for other objects.
     """
+    shape = None if grid is None else _grid(grid)
     compiled = run_pipeline(source, pipeline, context or new_context(), parameters, observers)
-    return Program(compiled, backend, grid)
+    return Program(compiled, backend, shape)
+
+
+def _grid(given: Grid | Sequence[int]) -> Grid:
+    """Return the grid with the given extents. Raises TypeError for other objects."""
+    if isinstance(given, Grid):
+        return given
+    try:
+        return Grid("grid", tuple(map(index, given)))
+    except TypeError as error:
+        message = f"expected the extents of a grid, as (2, 4), got {given!r}"
+        raise TypeError(message) from error

@@ -70,7 +70,10 @@ class GlobalValues:
         Raises InputError if the grid has dynamic extents or more than `MAX_DEVICES` devices.
         """
         if not grid.is_static:
-            raise InputError(f"grid @{grid.name} has dynamic extents: give its shape to the run")
+            raise InputError(
+                f"grid @{grid.name} has dynamic extents: give them, as compile(..., grid=(2, 4)) or"
+                " --grid-shape=2x4"
+            )
         self._count = grid.device_count()
         if self._count > MAX_DEVICES:
             raise InputError(

@@ -131,7 +131,14 @@ def test_open_grids() -> None:
       %r = shard.all_reduce %x on @g grid_axes = [0] : tensor<1xf32> -> tensor<1xf32>
       return %r : tensor<1xf32>
     }"""
-    assert compile(text, grid=Grid("g", (3,))).f([2]).tolist() == [6]
+    for grid in (Grid("g", (3,)), (3,), [np.int64(3)]):
+        assert compile(text, grid=grid).f([2]).tolist() == [6]
+    wrongs: list[Any] = ["3", 3, ("3",), (2.0,), (None,)]
+    for wrong in wrongs:
+        with pytest.raises(TypeError, match=r"expected the extents of a grid, as \(2, 4\), got "):
+            compile(text, grid=wrong)
+    with pytest.raises(ValueError, match="has extent -1 on axis 0"):
+        compile(text, grid=(-1,))
     with pytest.raises(InputError, match="extents"):
         compile(text).f([2])
 
