@@ -18,6 +18,7 @@ from ..ir.usage_error import UsageError, did_you_mean
 
 _WIDTH = 100
 _COLUMN = 34
+_LONGEST_INTEGER = 20
 _NO_OPTIONS = ("positional", "passes")
 
 
@@ -195,6 +196,9 @@ def _read(field: Field[Any], name: str, value: str) -> Any:
     """Convert the text of a value. Raises UsageError."""
     match field.metadata["kind"]:
         case "integer":
+            if len(value) > _LONGEST_INTEGER:
+                kind = "an integer of at most 64 bits"
+                raise UsageError(f"option '--{name}' takes {kind}, not '{value}'")
             try:
                 return int(value)
             except ValueError:

@@ -190,13 +190,11 @@ def random_inputs(seed: int, types: Sequence[ValueType], given: int, extent: int
     for position in range(given, len(types)):
         value_type = types[position]
         shape = tuple(extent if n < 0 else n for n in value_type.shape or ())
-        size = prod(shape) * value_type.dtype.itemsize
-        if prod(shape) > MAXIMAL_INPUT or exceeds_memory(size):
-            raise UsageError(
-                f"argument {position} has {prod(shape)} elements, more than can be held"
-            )
         if len(shape) > MAXIMAL_RANK:
             raise UsageError(f"argument {position} has more than {MAXIMAL_RANK} dimensions")
+        count = prod(shape)
+        if count > MAXIMAL_INPUT or exceeds_memory(count * value_type.dtype.itemsize):
+            raise UsageError(f"argument {position} has {count} elements, more than can be held")
         generator = np.random.default_rng([seed, position])
         arrays.append(_random(generator, value_type, shape))
     return arrays

@@ -30,6 +30,9 @@ BACKENDS = ("interpreter", NATIVE, MPI)
 RANK = "{rank}"
 """The placeholder of an MPI rank's number in file names."""
 
+MAX_WORKERS = 4096
+"""The largest number of threads per device."""
+
 INTRODUCTION = """\
 mesh-run: runs a function of an MLIR program on the CPU.
 
@@ -223,7 +226,7 @@ class RunOptions(Printing, Watching, Pipelines, Simulation, Native, Execution, V
         if self.grid_shape is None:
             return None
         words = self.grid_shape.split("x")
-        if not all(word.isdecimal() and int(word) for word in words):
+        if not all(word.isdecimal() and len(word) < 20 and int(word) for word in words):
             raise UsageError(f"--grid-shape={self.grid_shape} is not a shape such as 2x4")
         return tuple(map(int, words))
 
@@ -238,6 +241,8 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
         number = getattr(options, name)
         if number is not None and number < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, found {number}")
+    if options.workers is not None and options.workers > MAX_WORKERS:
+        raise UsageError(f"--workers must be at most {MAX_WORKERS}, found {options.workers}")
     _refuse_idle_options(options)
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(options, name) or 0) < 0:

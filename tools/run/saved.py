@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, TextIO
 
 from ...ir.usage_error import UsageError
@@ -20,6 +21,9 @@ def is_saved(path: str) -> bool:
     """Return whether a file is a saved program, by its suffix or its first bytes."""
     if path == "-" or path.endswith(SUFFIX):
         return path != "-"
+    if not os.path.isfile(path):
+        # What is read from a pipe is not there for the parser.
+        return False
     from ...runtime.saved.file_format import MAGIC
 
     try:

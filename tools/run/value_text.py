@@ -108,7 +108,7 @@ def _real(number: float) -> str:
 # Reading
 
 
-_TYPE = re.compile(r"(?P<shape>(?:\d+x)*)(?P<element>[su]?i\d+|index|bf16|f\d\w*|complex<\w+>)")
+_TYPE = re.compile(r"(?P<shape>(?:\d{1,19}x)*)(?P<element>[su]?i\d+|index|bf16|f\d\w*|complex<\w+>)")
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 
 
@@ -156,11 +156,11 @@ def _parse_type(text: str, expected: ValueType) -> tuple[tuple[int, ...], str]:
     declared = expected.shape
     if declared is None or not shape_fits(shape, declared):
         raise TextError(f"has {shape_phrase(shape)}, expected {describe(expected)}")
+    if len(shape) > MAXIMAL_RANK:
+        raise TextError(f"has more than {MAXIMAL_RANK} dimensions")
     count = prod(shape)
     if count > MAXIMAL_INPUT:
         raise TextError(f"has {count} elements, more than can be held")
-    if len(shape) > MAXIMAL_RANK:
-        raise TextError(f"has more than {MAXIMAL_RANK} dimensions")
     if exceeds_memory(count * expected.dtype.itemsize):
         raise TextError(f"has {count} elements, more than this machine can hold")
     return shape, values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,6 +52,15 @@ def run(tmp_path: Path) -> Run:
 
 def _partitioned() -> str:
     return tool_runs.printed(str(EXAMPLE), "--spmd")
+
+
+def test_a_program_in_a_pipe_is_read_once() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader), os.fdopen(writer, "wb") as file:
+        file.write(b"func.func @main(%x: f32) -> f32 { return %x : f32 }")
+        file.close()
+        found = tool_runs.mesh_run(f"/dev/fd/{reader}", "--input=2")
+    assert found == (0, "EXEC @main\nresult[0]: f32=2\n", "")
 
 
 def test_results_are_written_as_iree_writes_them(run: Run) -> None:

@@ -70,3 +70,37 @@ def test_random_inputs_that_cannot_be_held() -> None:
     code, errors = run(ARGUMENT, "--random-inputs=0")
     assert code == 1
     assert "argument 0 has 18446744073709551616 elements, more than can be held" in errors
+
+
+OPEN = """func.func @main(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  return %x : tensor<?x?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (f"--input={'9' * 5000}x2xf32=1", "has type '9"),
+        (f"--input={'9' * 3000}x{'9' * 3000}xf32=1", "has type '9"),
+        (f"--grid-shape={'9' * 5000}", "is not a shape such as 2x4"),
+        (f"--random-extent={'9' * 4000}", "takes an integer of at most 64 bits, not '9"),
+        (f"--workers={'9' * 4000}", "takes an integer of at most 64 bits, not '9"),
+        ("--workers=100000", "--workers must be at most 4096, found 100000"),
+    ],
+)
+def test_numbers_of_thousands_of_digits(option: str, message: str) -> None:
+    code, errors = run(OPEN, option, "--random-inputs=0")
+    assert code == 1
+    assert message in errors
+    assert "internal error" not in errors
+
+
+def test_shapes_of_too_many_dimensions() -> None:
+    rank = 300
+    program = f"func.func @main(%x: tensor<{'?x' * rank}f32>) {{ return }}"
+    extent = "9" * 18
+    for option in (f"--input={f'{extent}x' * rank}f32=1", f"--random-extent={extent}"):
+        code, errors = run(program, option, "--random-inputs=0")
+        assert code == 1
+        assert "more than 64 dimensions" in errors
