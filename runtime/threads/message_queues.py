@@ -103,7 +103,8 @@ class MessageQueue:
     def __init__(self) -> None:
         self.words: Words = np.zeros(QUEUE_WORDS, np.int64)
         _make_empty(self.words)
-        finalize(self, _drop_messages, self.words)
+        # At exit, threads may still read messages; the system frees them.
+        finalize(self, _drop_messages, self.words).atexit = False
 
     @property
     def address(self) -> int:

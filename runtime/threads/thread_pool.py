@@ -170,11 +170,11 @@ class ThreadPool:
         self._process = os.getpid()
         self._shared = shared = _Shared(self._count)
         self._is_running = False
+        self._finish = weakref.finalize(self, _close, shared)
         for number in range(self._count):
             threading.Thread(
                 target=_serve, args=(shared, number), daemon=True, name=f"{self._name}-{number}"
             ).start()
-        self._finish = weakref.finalize(self, _close, shared)
 
     def begin(self, task: Task, calls: Sequence[Call] | None, seconds: float) -> bool:
         """Let each thread run its call, and the task if the call continues in Python.

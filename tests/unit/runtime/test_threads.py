@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -23,6 +25,7 @@ from mesh_opt.runtime.collectives import Collective
 from mesh_opt.runtime.commands import Buffer, Command
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.runtime.threads.thread_group import ThreadGroup
+from mesh_opt.runtime.threads.thread_pool import ThreadPool
 from mesh_opt.sharding.collective_matching import ENDED
 from mesh_opt.sharding.grid import Grid
 
@@ -463,3 +466,45 @@ def test_a_signal_in_a_call_does_not_leave_a_program_locked() -> None:
         other.join(60)
         assert not other.is_alive()
     assert interrupted > 4
+
+
+def test_threads_end_if_not_all_of_a_pool_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def limited(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+        started.append(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    with pytest.raises(RuntimeError):
+        ThreadPool(4, "limited")
+    gc.collect()
+    for thread in started:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+SENDS = """
+from mesh_opt.runtime.abi.arrays import np
+from mesh_opt.runtime.commands import Buffer, Command, run_commands
+from mesh_opt.runtime.native_registry import runtime_function
+from mesh_opt.runtime.threads import message_queues
+
+queue, source = message_queues.MessageQueue(), Buffer(4)
+post = runtime_function(message_queues.post_message)
+run_commands(
+    [Command(post, (queue.address, source, 1, 1), (4,), None)], {source: np.zeros(4, np.uint8)}
+)
+message_queues.free = lambda: lambda address: print("freed", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("end", "printed"), [("", ""), ("del queue", "freed\n")])
+def test_messages_are_not_freed_at_exit_when_threads_may_read_them(end: str, printed: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SENDS + end], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == printed
