@@ -98,5 +98,5 @@ def drop_oldest(folder: Path, most: int) -> None:
         for status, path in found:
             if excess <= 0:
                 break
-            path.unlink()
+            path.unlink(missing_ok=True)
             excess -= status.st_size

@@ -14,11 +14,11 @@ import json
 import mmap
 import os
 import struct
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, BinaryIO
 
 from .fields import DamagedFile, Fields
@@ -58,24 +58,17 @@ def write_container(
 ) -> None:
     """Write a file atomically. Raises OSError."""
     target = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "xb") as file:
             _write(file, header, sections)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def _umask() -> int:
-    found = os.umask(0)
-    os.umask(found)
-    return found
 
 
 def _write(file: BinaryIO, header: Mapping[str, Any], sections: Sections) -> None:

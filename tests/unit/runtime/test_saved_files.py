@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from pathlib import Path
@@ -69,6 +70,16 @@ def test_sections_lie_where_they_can_be_mapped(tmp_path: Path) -> None:
     assert found[64:8064].tobytes() == numbers.tobytes()
     with pytest.raises(DamagedFile, match="has no section 'other'"):
         file.section("other")
+
+
+def test_a_file_has_the_permissions_of_new_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain").touch()
+    # The mask belongs to the process: another thread's files would get it, too.
+    monkeypatch.delattr(os, "umask")
+    write_container(tmp_path / "saved", {}, {})
+    assert (tmp_path / "saved").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
