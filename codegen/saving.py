@@ -42,7 +42,6 @@ from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.collectives import Collective
 from ..runtime.device_machines import MACHINE_FUNCTIONS
-from ..runtime.host.exchanges import COLLECTIVE
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
 from ..runtime.host.scalar_code import run_scalars
 from ..runtime.messages.step_interpreter import run_messages
@@ -250,10 +249,9 @@ class _Writer:
             starts = call.prepare is not not_started
             rows.append([call.name, starts, [exchange_data(each) for each in found]])
             steps = [step for each in found for step in each.steps]
-            self._collectives += (
-                each.action for each in steps if isinstance(each.action, Collective)
-            )
-            self._has_messages |= any(each.kind != COLLECTIVE for each in steps)
+            collectives = [each for each in steps if isinstance(each, Collective)]
+            self._collectives += collectives
+            self._has_messages |= len(collectives) < len(steps)
         return rows
 
     # Tables -----------------------------------------------------------------------------------

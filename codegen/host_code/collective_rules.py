@@ -28,7 +28,6 @@ from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, moved_element, reduced_element
 from ...runtime.collectives import Collective, Group, Shape, group_of
-from ...runtime.host import exchanges
 from ...runtime.host.exchanges import ExchangeStep
 from ...sharding.collective_matching import RECEIVE, CollectiveSignature
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
@@ -69,18 +68,9 @@ class CollectiveCall:
         `more` are fields of `Collective`.
         """
         source, result = elements
-        collective = Collective(
-            kind, group, self.shape, source, (), result, **more, op_signature=signature
+        self.steps.append(
+            Collective(kind, group, self.shape, source, (), result, **more, op_signature=signature)
         )
-        self.steps.append(ExchangeStep(exchanges.COLLECTIVE, collective))
-
-    def send(self, signature: CollectiveSignature) -> None:
-        """Add a message to another process."""
-        self.steps.append(ExchangeStep(exchanges.SEND, signature))
-
-    def receive(self, signature: CollectiveSignature) -> None:
-        """Add the reception of a message from another process."""
-        self.steps.append(ExchangeStep(exchanges.RECEIVE, signature))
 
 
 Rule = Callable[[CollectiveCall, Operation], None]
@@ -166,7 +156,8 @@ def _shift(call: CollectiveCall, op: Operation) -> None:
 def _send(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
     receiver, _ = _rank(call, op, grid, axes, "destination")
-    call.send(message_signature(op, SEND.name, [group.processes[receiver]], call.shape))
+    to = [group.processes[receiver]]
+    call.steps.append(message_signature(op, SEND.name, to, call.shape))
 
 
 def _receive(call: CollectiveCall, op: Operation) -> None:
@@ -175,7 +166,7 @@ def _receive(call: CollectiveCall, op: Operation) -> None:
     if op.get_attr_or_prop("source") is not None:
         sender, _ = _rank(call, op, grid, axes, "source")
         senders = (senders[sender],)
-    call.receive(message_signature(op, RECEIVE, senders, call.shape))
+    call.steps.append(message_signature(op, RECEIVE, senders, call.shape))
 
 
 def _update_halo(call: CollectiveCall, op: Operation) -> None:

@@ -19,7 +19,8 @@ def free() -> Callable[[int], None]:
     return library.free
 
 
-_word_at = ctypes.c_ssize_t.from_address
+word_at = ctypes.c_int64.from_address
+"""Returns the word at an address, whose `value` can be read and written."""
 
 _DATA = object.__basicsize__
 """The offset of the data pointer in a NumPy array: `PyArrayObject` of NumPy's C API begins with it,
@@ -29,7 +30,7 @@ after what all Python objects have.
 
 def address_of(array: npt.NDArray[Any]) -> int:
     """Return the address of an array's data, in a quarter of the time of the buffer protocol."""
-    return _word_at(id(array) + _DATA).value
+    return word_at(id(array) + _DATA).value
 
 
 def as_numbers(words: Any) -> Any:

@@ -12,7 +12,13 @@ from math import prod
 
 import numpy as np
 
-from ...sharding.collective_matching import ANY_SIZE, DYNAMIC_SIZE, CollectiveSignature, DeviceState
+from ...sharding.collective_matching import (
+    ANY_SIZE,
+    DYNAMIC_SIZE,
+    SEND,
+    CollectiveSignature,
+    DeviceState,
+)
 from ...sharding.collective_rows import UPDATE_HALO
 from ..abi.arrays import Bytes
 from ..collectives import Collective, Shape
@@ -23,20 +29,12 @@ from .pool import view
 from .program import RegisterValues
 from .virtual_machine import VirtualMachine
 
-COLLECTIVE, SEND, RECEIVE = "meet", "send", "receive"
-"""Kinds of steps."""
+ExchangeStep = Collective | CollectiveSignature
+"""A collective, or the signature of a message, applied to the result of the previous step."""
 
 
 class ExchangeFailed(Exception):
     """The operand of a process is too small; the message follows the name of the operation."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExchangeStep:
-    """A collective, or a message with a signature, applied to the result of the previous step."""
-
-    kind: str
-    action: Collective | CollectiveSignature
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +80,13 @@ class Exchange:
         source = result = Buffer(prod(shape) * self.item)
         commands: list[AnyCommand] = []
         for step in self.steps:
-            if isinstance(step.action, Collective):
-                collective = _with_known_sizes(communicator, step.action, shape, operation)
+            if isinstance(step, Collective):
+                collective = _with_known_sizes(communicator, step, shape, operation)
                 given, shape = result, collective.result_shape
                 result = Buffer(prod(shape) * collective.result.dtype.itemsize)
                 commands += communicator.commands(collective, given, result, operation)
                 continue
-            state = DeviceState(step.action.of_sizes(shape), operation)
+            state = DeviceState(step.of_sizes(shape), operation)
             if step.kind == SEND:
                 commands.append(communicator.send_command(result, state))
             else:

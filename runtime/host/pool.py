@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..abi.arrays import Array, Bytes, Words
-from ..abi.memory import as_numbers, free
+from ..abi.memory import as_numbers, free, word_at
 from ..abi.native_code import source_of
 from ..intrinsics import (
     LARGE_BLOCK,
@@ -236,7 +236,7 @@ def free_blocks(pool: Words) -> None:
     """Free all memory of a pool; its blocks must not be used afterwards."""
     block = int(pool[BLOCKS])
     while block:
-        following = _word_at(block + NEXT_BLOCK).value
+        following = word_at(block + NEXT_BLOCK).value
         free()(block - HEADER)
         block = following
     pool[:] = 0
@@ -315,14 +315,14 @@ class Pool:
     @staticmethod
     def size(block: int) -> int:
         """Return the requested size of a block in bytes."""
-        return _word_at(block + REQUESTED).value
+        return word_at(block + REQUESTED).value
 
     def take(self, address: int, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Return an array that takes over one reference to a block.
 
         The data are copied if the block has other references, or if they do not begin at the block.
         """
-        if block == address and _word_at(block + REFERENCES).value == 1:
+        if block == address and word_at(block + REFERENCES).value == 1:
             memory = _owned_bytes(shape, dtype).from_address(block)
             memory.pool, memory.block = self, block
             return np.ndarray(shape, dtype, memory)
@@ -350,9 +350,6 @@ class Pool:
     def peak_bytes(self) -> int:
         """The peak of the bytes in use."""
         return int(self.words[PEAK])
-
-
-_word_at = ctypes.c_int64.from_address
 
 
 @lru_cache(maxsize=256)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ..abi.lapack import LapackFunction
+from ..abi.memory import word_at
 from .instructions import SCALARS, signature
 from .program import (
     ArrayAddress,
@@ -168,7 +168,7 @@ class Tracer:
         for (_, kind), operand in zip(instruction.kind.operands, instruction.operands, strict=True):
             for each in operand if isinstance(operand, tuple) else (operand,):
                 if frame is not None and kind in ("write", "writes") and isinstance(each, Register):
-                    value = ctypes.c_int64.from_address(frame + 8 * slot(each)).value
+                    value = word_at(frame + 8 * slot(each)).value
                     written.append(number_text(value, element))
         result = f" -> {', '.join(written)}" if written else ""
         name = self._linked.program.functions[number].name

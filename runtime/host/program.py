@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from ..abi.arrays import Words
 from ..abi.lapack import LapackFunction
+from ..abi.memory import word_at
 from ..abi.native_code import Native
 from ..native_registry import runtime_function
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
@@ -307,8 +307,7 @@ class LinkedProgram:
         If the program has words only, just the kind of the instruction is set.
         """
         if not self._instructions:
-            opcode = ctypes.c_int64.from_address(address).value
-            return Instruction(BY_OPCODE[opcode], (), None)
+            return Instruction(BY_OPCODE[word_at(address).value], (), None)
         word = (address - int(self.code.ctypes.data)) // 8
         return self._instructions[bisect_right(self._starts, word) - 1]
 
@@ -335,7 +334,7 @@ class LinkedProgram:
 
         A jump back to the start of a loop is no choice.
         """
-        found = [ctypes.c_int64.from_address(address + 8).value]
+        found = [word_at(address + 8).value]
         first = bisect_right(self._starts, (address - int(self.code.ctypes.data)) // 8)
         for position in range(first, len(self._instructions)):
             instruction = self._instructions[position]

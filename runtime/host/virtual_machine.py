@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...sharding.collective_matching import DeviceState
 from ..abi.arrays import Words
-from ..abi.memory import address_of, as_numbers
+from ..abi.memory import address_of, as_numbers, word_at
 from ..commands import CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from ..native_registry import callable_function, runtime_function
@@ -217,13 +217,13 @@ class VirtualMachine:
         number = self._word(at, 1)
         where = self.process, device, start, end
         if kind == "run":
-            tiles = ctypes.c_int64.from_address(frame + self._word(at, 3)).value
+            tiles = word_at(frame + self._word(at, 3)).value
             timeline.add(Event("kernel", program.kernels[number].name, *where, tiles))
         elif kind == "copy":
-            size = ctypes.c_int64.from_address(frame + self._word(at, 3)).value
+            size = word_at(frame + self._word(at, 3)).value
             timeline.add(Event("copy", "copy", *where, size))
         elif kind == "exchange":
-            block = ctypes.c_int64.from_address(frame + self._word(at, 4)).value
+            block = word_at(frame + self._word(at, 4)).value
             cached = self._cached.get(number)
             commands = [] if cached is None else [each for each, _ in cached.exchange.commands]
             states = [each.state for each in commands if each.state is not None]
@@ -370,10 +370,10 @@ class VirtualMachine:
         return CommandFailed(instruction.source, status, kernel.failures, words.tolist())
 
     def _word(self, at: int, position: int) -> int:
-        return ctypes.c_int64.from_address(at + 8 * position).value
+        return word_at(at + 8 * position).value
 
     def _register(self, offset: int) -> ctypes.c_int64:
-        return ctypes.c_int64.from_address(int(self._state[machine_state.FRAME]) + offset)
+        return word_at(int(self._state[machine_state.FRAME]) + offset)
 
     def _values(self, at: int, position: int) -> list[int]:
         """Return the values of a register list that begins at a word of an instruction."""

@@ -12,6 +12,7 @@ from mpi4py import MPI
 
 from ...sharding.collective_matching import CollectiveSignature
 from ..abi.arrays import Words
+from ..abi.memory import word_at
 from ..protocol import BARRIER_GENERATION
 from . import step_interpreter
 
@@ -140,7 +141,7 @@ class MessageContext:
         turns, barrier = int(words[step_interpreter.TURNS]), int(words[step_interpreter.AT_BARRIER])
         if barrier:
             # The others have arrived: the device continues once the system schedules it.
-            generation = ctypes.c_int64.from_address(barrier + BARRIER_GENERATION).value
+            generation = word_at(barrier + BARRIER_GENERATION).value
             if generation != words[step_interpreter.GENERATION]:
                 return None
         elif not words[step_interpreter.AWAITS]:

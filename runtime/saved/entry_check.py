@@ -129,17 +129,16 @@ def check_exchanges(exchanges: Sequence[Exchange], grid: Grid | None, path: str)
 def _problem(exchange: Exchange, process: int, count: int) -> str | None:
     shape = exchange.shape
     for step in exchange.steps:
-        action = step.action
-        signature = action.signature if isinstance(action, Collective) else action
+        signature = step.signature if isinstance(step, Collective) else step
         if not all(0 <= each < count for each in signature.group):
             return f"a group of {signature.group} on {count} devices"
         if not all(
             size < 0 or size == own for size, own in zip(signature.sizes, shape, strict=True)
         ):
             return f"sizes {list(signature.sizes)} of {list(shape)}"
-        if not isinstance(action, Collective):
+        if not isinstance(step, Collective):
             continue
-        problem = _collective_problem(action, exchange, process)
+        problem = _collective_problem(step, exchange, process)
         if problem is not None:
             return problem
     if any(each >= len(shape) for each in exchange.dynamic_results):

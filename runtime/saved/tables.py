@@ -14,7 +14,7 @@ from ..abi.elements import Element, element_by_name
 from ..abi.lapack import LapackFunction
 from ..abi.shards import MAX_DEVICES
 from ..collectives import Collective, Group
-from ..host.exchanges import COLLECTIVE, RECEIVE, SEND, Exchange, ExchangeStep
+from ..host.exchanges import Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode
 from ..host.size_rules import KnownSizes, Size, SizeRules, Word
 from .fields import DamagedFile, Fields
@@ -189,13 +189,16 @@ def _read_rules(data: Fields) -> SizeRules | None:
 
 # Exchanges ------------------------------------------------------------------------------------
 
+_COLLECTIVE = "meet"
+"""What a step of an exchange begins with, unless it is a message."""
+
 
 def exchange_data(exchange: Exchange) -> Any:
     """Return an exchange as data."""
     steps = [
-        [each.kind, _collective_data(each.action)]
-        if isinstance(each.action, Collective)
-        else [each.kind, _signature_data(each.action)]
+        [_COLLECTIVE, _collective_data(each)]
+        if isinstance(each, Collective)
+        else [each.kind, _signature_data(each)]
         for each in exchange.steps
     ]
     shape, dynamic = list(exchange.shape), list(exchange.dynamic_results)
@@ -215,12 +218,11 @@ def read_exchange(data: Fields) -> Exchange:
 
 def _read_step(data: Fields, rank: int) -> ExchangeStep:
     kind, action = data.items(2)
-    name = kind.choice(COLLECTIVE, SEND, RECEIVE)
-    found = _read_collective(action) if name == COLLECTIVE else _read_signature(action)
+    found = (_read_collective if kind.text() == _COLLECTIVE else _read_signature)(action)
     signature = found.signature if isinstance(found, Collective) else found
     if len(signature.sizes) != rank:
         raise DamagedFile(f"has {len(signature.sizes)} sizes in {data.path}, expected {rank}")
-    return ExchangeStep(name, found)
+    return found
 
 
 def _collective_data(collective: Collective) -> Any:

@@ -12,14 +12,13 @@ of a queue is a dummy inside the queue:
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from weakref import finalize
 
 import numpy as np
 
 from ..abi.arrays import Words
-from ..abi.memory import free
+from ..abi.memory import free, word_at
 from ..abi.native_code import source_of
 from ..intrinsics import (
     allocate_aligned,
@@ -113,8 +112,8 @@ class MessageQueue:
 
     def oldest(self) -> int | None:
         """Return the state number of the oldest message; `None` if the queue is empty."""
-        message = _word(int(self.words[TAKEN // 8]))
-        return _word(message + STATE) if message else None
+        message = word_at(int(self.words[TAKEN // 8])).value
+        return word_at(message + STATE).value if message else None
 
     def empty(self) -> None:
         """Drop all messages; no thread may be sending or receiving."""
@@ -130,11 +129,7 @@ def _make_empty(words: Words) -> None:
 def _drop_messages(words: Words) -> None:
     message = int(words[TAKEN // 8])
     while message:
-        following = _word(message)
+        following = word_at(message).value
         if message != words.ctypes.data + FIRST:
             free()(message)
         message = following
-
-
-def _word(address: int) -> int:
-    return ctypes.c_int64.from_address(address).value

@@ -108,7 +108,9 @@ def _real(number: float) -> str:
 # Reading
 
 
-_TYPE = re.compile(r"(?P<shape>(?:\d{1,19}x)*)(?P<element>[su]?i\d+|index|bf16|f\d\w*|complex<\w+>)")
+_TYPE = re.compile(
+    r"(?P<shape>(?:\d{1,19}x)*)(?P<element>[su]?i\d+|index|bf16|f\d\w*|complex<\w+>)"
+)
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 
 
