@@ -23,6 +23,7 @@ from ...interpreter.storage import read_tensor as read_stored
 from ...interpreter.storage import write_tensor as write_stored
 from ...interpreter.tensor import slice_of
 from ...ir.attribute_access import operation_name
+from ...runtime.abi.arrays import dynamic_sizes
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
@@ -128,7 +129,8 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
             source, target, *sizes = numbers
             shape = filled_words(bound.shape, sizes)
             resource = Resource(view(source, stored_bytes(op, bound.type, shape)))
-            array = np.ascontiguousarray(read_stored(op, resource, bound.type, _open(bound, shape)))
+            open_sizes = dynamic_sizes(shape, bound.type.get_shape())
+            array = np.ascontiguousarray(read_stored(op, resource, bound.type, open_sizes))
             view(target, array.nbytes)[:] = array.reshape(-1).view(np.uint8)
             return ()
 
@@ -164,10 +166,6 @@ def write_tensor(
         return ()
 
     _python(lowering, op, "encode", encode, bound, value)
-
-
-def _open(bound: BoundTensor, shape: Sequence[int]) -> list[int]:
-    return [s for s, known in zip(shape, bound.type.get_shape(), strict=True) if known < 0]
 
 
 def _python(

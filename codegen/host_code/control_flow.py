@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 
 from xdsl.ir import Operation, Region, SSAValue
@@ -10,7 +10,6 @@ from xdsl.ir import Operation, Region, SSAValue
 from ...dialects.check import filled_message
 from ...interpreter.function_signatures import argument_types, result_types
 from ...ir.attribute_access import flag, integers, operand_groups, symbol
-from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import FRAME_SIZE, Label, Outgoing, Register
 from .function_lowering import BlockGraph, FunctionLowering, lowers, lowers_branch
@@ -21,6 +20,7 @@ from .values import (
     HostValue,
     NotLowered,
     flatten,
+    flatten_all,
     passed_type,
     received,
     register_count,
@@ -46,23 +46,15 @@ def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> li
 
     Raises NotLowered for unsupported types.
     """
-    return [
-        word
-        for value in values
-        for word in flatten(lowering.acquire(value), passed_type(value, op), op)
-    ]
+    return words_of(op, map(lowering.acquire, values), values)
 
 
-def words_of(op: Operation, contents: Sequence[HostValue], values: Values) -> list[IndexOrInt]:
+def words_of(op: Operation, contents: Iterable[HostValue], values: Values) -> list[IndexOrInt]:
     """Return the words of the contents of values.
 
     Raises NotLowered for values that are not passed in registers.
     """
-    return [
-        word
-        for content, value in zip(contents, values, strict=True)
-        for word in flatten(content, passed_type(value, op), op)
-    ]
+    return flatten_all(contents, (passed_type(value, op) for value in values), op)
 
 
 def bind_results(lowering: FunctionLowering, op: Operation, registers: Sequence[Register]) -> None:
@@ -256,7 +248,7 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
     lows, highs, steps, outputs = operand_groups(op, op.operands)
     names = ("staticLowerBound", "staticUpperBound", "staticStep")
     bounds = [
-        mixed_list(integers(op, name), map(lowering.number, dynamic))
+        lowering.mixed(integers(op, name), dynamic)
         for name, dynamic in zip(names, (lows, highs, steps), strict=True)
     ]
     ranges = list(zip(*bounds, strict=True))

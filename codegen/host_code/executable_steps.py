@@ -21,7 +21,7 @@ from ...interpreter.kernels import (
 )
 from ...interpreter.storage import resolved_layout
 from ...interpreter.tensor import kept_axes
-from ...ir.attribute_access import integer, integers, operand_groups, operation_name
+from ...ir.attribute_access import integer, operand_groups, operation_name
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import DISPATCHES
@@ -41,6 +41,7 @@ from .bound_tensors import (
 from .function_lowering import FunctionLowering, lowers
 from .size_rules import same_sizes
 from .stream_steps import allocate, byte_range, check_owner, count, resource_of, writable_resource
+from .tensor_steps import slice_lists
 from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered, dynamic_words
 
 
@@ -209,11 +210,7 @@ def _bound(lowering: FunctionLowering, op: Operation, position: int) -> BoundTen
 
 def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: int) -> Part:
     """Return the slice of a tensor that an access covers, with a check that it is in bounds."""
-    groups = operand_groups(op, op.operands)[first:]
-    lists = [
-        lowering.mixed(integers(op, f"static_{name}"), values)
-        for name, values in zip(("offsets", "sizes", "strides"), groups, strict=True)
-    ]
+    lists = slice_lists(lowering, op, first)
     if any(len(each) != len(bound.shape) for each in lists):
         raise NotLowered(op, f"accesses a slice whose rank differs from that of {bound.type}")
     part = Part(*lists)

@@ -31,7 +31,15 @@ from ..kernels.schedule import Step
 from .liveness import BlockLiveness
 from .program_lowering import ProgramLowering
 from .value_lowering import ValueLowering
-from .values import AlwaysFails, HostValue, NotLowered, flatten, received, register_count, unflatten
+from .values import (
+    AlwaysFails,
+    HostValue,
+    NotLowered,
+    flatten_all,
+    received,
+    register_count,
+    unflatten,
+)
 
 Rule = Callable[[Any, Any], None]
 BranchRule = Callable[[Any, Operation, Any], None]
@@ -98,12 +106,7 @@ class FunctionLowering(ValueLowering):
         ]
 
         def leave(end: Operation, values: Sequence[HostValue]) -> None:
-            words = [
-                word
-                for value, each in zip(values, results_, strict=True)
-                for word in flatten(value, each, end)
-            ]
-            self.builder.move_all(results, words)
+            self.builder.move_all(results, flatten_all(values, results_, end))
             self.builder.emit("return")
 
         self.lower_region(region, contents, leave)
@@ -179,8 +182,7 @@ class FunctionLowering(ValueLowering):
             try:
                 self._lower_step(step)
             except AlwaysFails as error:
-                number = self.program.failure(lambda _, error=error: error)
-                self.builder.emit("fail", number, ())
+                self.fail_with(error)
                 return
             self.dying = frozenset(dead)
             for value in dead:
@@ -260,11 +262,8 @@ class BlockGraph:
         alive = self._liveness[block].live_in
         with lowering.branch():
             lowering.dying = frozenset(lowering.owned - alive)
-            words = [
-                word
-                for value in arguments
-                for word in flatten(lowering.acquire(value), value.type, op)
-            ]
+            types = [value.type for value in arguments]
+            words = flatten_all(map(lowering.acquire, arguments), types, op)
             lowering.release_all(alive)
             lowering.builder.move_all(self.registers[block], words)
             lowering.builder.jump(self.labels[block])

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from ...interpreter.storage import Resource
-from ...runtime.abi.arrays import Array, Value, is_number
+from ...runtime.abi.arrays import Array, Value, dynamic_sizes, is_number
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import Constant, Register
 from .function_lowering import FunctionLowering, lowers
@@ -109,5 +109,4 @@ def _words(
     static = type_shape(kind, op)
     if static is None:
         return [word_of(array)]
-    sizes = [size for size, known in zip(array.shape, static, strict=True) if known < 0]
-    return [program.keep(array), 0, *sizes]
+    return [program.keep(array), 0, *dynamic_sizes(array.shape, static)]

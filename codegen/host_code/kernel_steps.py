@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ...interpreter.lapack_calls import static_call
-from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
 from ..kernels.kernel_operations import is_data_movement, is_pointwise
@@ -41,7 +40,6 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
     kernel = step.kernel
     if kernel is None:
         return
-    builder = lowering.builder
     lowering.infer_shapes(step.operation)
     bound: dict[Bound, Memory] = {}
     for value in kernel.writes:
@@ -58,11 +56,8 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
     for value in kernel.writes:
         if isinstance(value, SSAValue):
             memory = bound[value]
-            if isinstance(memory, Register) and integer_width(value.type) is not None:
-                # The kernel has stored low bytes; an integer fills its register by its sign.
-                dtype = element_dtype(value.type, step.operation)
-                address = builder.compute("address", memory)
-                memory = builder.load_element(address, dtype)
+            if isinstance(memory, Register):
+                memory = lowering.stored_scalar(memory, value.type, step.operation)
             lowering.bind(value, memory)
 
 
@@ -82,8 +77,7 @@ def _sections(
     """Run a kernel that pauses until it is done."""
     builder = lowering.builder
     for word in (RUNNING, TURN):
-        bound[word] = register = builder.register()
-        builder.move(register, 0)
+        bound[word] = lowering.scalar_register()
     running = bound[RUNNING]
     assert isinstance(running, Register)
     top, end = builder.label(), builder.label()
@@ -99,9 +93,7 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
     """Return memory for a result: its destination, a dead operand's block, or a new one."""
     op, builder = step.operation, lowering.builder
     if type_shape(value.type, op) is None:
-        register = builder.register()
-        builder.move(register, 0)
-        return register
+        return lowering.scalar_register()
     shape, dtype = lowering.shape(value), element_dtype(value.type, op)
     if lowering.fresh or lowering.tied:
         stored = result_binding(lowering, value, shape, step)
@@ -167,8 +159,7 @@ def _product(
             run_kernel(lowering, kernel, bound, step.operation, products=work)
         return
     large, end = builder.label(), builder.label()
-    condition = builder.hold(builder.compare("sge", work, MIN_PANEL_PRODUCT))
-    builder.emit("jump_if", condition, large)
+    builder.jump_if(builder.compare("sge", work, MIN_PANEL_PRODUCT), large)
     with lowering.branch():
         run_kernel(lowering, kernel, bound, step.operation, products=work)
         builder.jump(end)

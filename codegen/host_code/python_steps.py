@@ -23,7 +23,7 @@ from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
-from ...runtime.abi.arrays import Value
+from ...runtime.abi.arrays import Value, dynamic_sizes
 from ...runtime.abi.values import holds_numbers
 from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import view
@@ -192,5 +192,4 @@ def _words(
         check_result(op, result.index, expected, array.shape, array.dtype)
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     block = machine.pool.store(data)
-    sizes = [size for size, known in zip(array.shape, static, strict=True) if known < 0]
-    return [block, block, *sizes]
+    return [block, block, *dynamic_sizes(array.shape, static)]

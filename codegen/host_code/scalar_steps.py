@@ -16,7 +16,6 @@ from ..scalar_ops.scalars import is_scalar_operation
 from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import Memory, run_kernel
 from .scalars import has_instructions, write_instructions
-from .values import element_dtype
 
 
 @lowers("other")
@@ -60,18 +59,13 @@ def _check_division(lowering: FunctionLowering, op: Operation, operands: list[In
     overflows = lowering.failure_label(op, lambda _: f"divides {lowest} by -1, which overflows")
     is_lowest = builder.hold(builder.compare("eq", left, lowest))
     is_minus_one = builder.hold(builder.compare("eq", right, -1))
-    builder.emit("jump_if", builder.compute("andi_i1", is_lowest, is_minus_one), overflows)
+    builder.jump_if(builder.compute("andi_i1", is_lowest, is_minus_one), overflows)
 
 
 def _by_kernel(lowering: FunctionLowering, op: Operation, text: KernelText) -> None:
-    """Compute scalars in the memory of registers, and load them to extend them to 64 bits."""
-    builder = lowering.builder
-    registers = [builder.register() for _ in op.results]
+    """Compute scalars in the memory of registers."""
+    registers = [lowering.scalar_register() for _ in op.results]
     places: dict[Bound, Memory] = dict(zip(op.results, registers, strict=True))
-    for register in registers:
-        builder.move(register, 0)
     run_kernel(lowering, text, places, op)
     for result, register in zip(op.results, registers, strict=True):
-        address = builder.compute("address", register)
-        dtype = element_dtype(result.type, op)
-        lowering.bind(result, builder.load_element(address, dtype))
+        lowering.bind(result, lowering.stored_scalar(register, result.type, op))

@@ -111,12 +111,10 @@ def writable_resource(lowering: FunctionLowering, op: Operation, position: int) 
     builder = lowering.builder
     value, operand = resource_of(lowering, op, position), op.operands[position]
     is_read_again = sum(each is operand for each in op.operands) > 1
-    size = builder.hold(value.size)
     if value.block is not None and not is_read_again and lowering.may_overwrite(operand):
-        block = builder.compute("own", value.block, value.address, size)
+        block = builder.compute("own", value.block, value.address, builder.hold(value.size))
     else:
-        block = builder.compute("allocate", size)
-        builder.emit("copy", block, value.address, size)
+        block = builder.copied(value.address, value.size)
     return HostResource(block, block, value.size, value.owner)
 
 
@@ -159,20 +157,24 @@ def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> H
     return HostResource(lowering.builder.constant(address), None, resource.size, owner)
 
 
+def _check_equal(
+    lowering: FunctionLowering, op: Operation, left: IndexOrInt, right: IndexOrInt, message: str
+) -> None:
+    """Fail at run time if two numbers differ, with a message in which they replace `{}`."""
+
+    def check(numbers: RegisterValues) -> None:
+        if numbers[0] != numbers[1]:
+            raise OperationError(op, message.format(*numbers))
+
+    lowering.check(op, [left, right], check, same_sizes(1))
+
+
 @lowers("stream.async.cast", "stream.async.clone")
 def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
     source, here = resource_of(lowering, op, 0), lowering.program.device(op)
     check_owner(lowering, op, source, here)
     size = lowering.number(op.operands[-1])
-
-    def check(numbers: RegisterValues) -> None:
-        if numbers[0] != numbers[1]:
-            raise OperationError(
-                op, f"takes a resource of {numbers[0]} bytes, expected {numbers[1]}"
-            )
-
-    if size != source.size:
-        lowering.check(op, [source.size, size], check, same_sizes(1))
+    _check_equal(lowering, op, source.size, size, "takes a resource of {} bytes, expected {}")
     lowering.bind_alias(op, replace(source, owner=here or source.owner))
 
 
@@ -182,14 +184,7 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
     start, end, size = (lowering.number(each) for each in op.operands[2:])
     check_owner(lowering, op, source, lowering.program.device(op))
     part = byte_range(lowering, op, source, start, end)
-
-    def check(numbers: RegisterValues) -> None:
-        if numbers[0] != numbers[1]:
-            raise OperationError(
-                op, f"slices {numbers[0]} bytes into a resource of {numbers[1]} bytes"
-            )
-
-    lowering.check(op, [part.size, size], check, same_sizes(1))
+    _check_equal(lowering, op, part.size, size, "slices {} bytes into a resource of {} bytes")
     lowering.bind_alias(op, part)
 
 
@@ -334,7 +329,7 @@ def replaced_unless(
     builder.move(address, source.address)
     builder.move(block, 0 if source.block is None else source.block)
     end = builder.label()
-    builder.emit("jump_if", condition, end)
+    builder.jump_if(condition, end)
     with builder.scope():
         copied = copy()
         builder.emit("release", block)

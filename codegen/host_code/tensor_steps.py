@@ -10,7 +10,6 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.identities import SAME_ELEMENTS
 from ...dialects.tensor.dialect import UPDATES
 from ...ir.attribute_access import integers, operand_groups
-from ...ir.index_lists import mixed_list
 from ...runtime.abi.values import holds_numbers, index_message, static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Register, RegisterValues
@@ -156,16 +155,26 @@ VIEWS = RESHAPES | {"tensor.cast", "tensor.extract_slice"}
 Geometry = tuple[Shape, Shape, Shape]
 
 
+def slice_lists(lowering: FunctionLowering, op: Operation, first: int) -> Geometry:
+    """Return the offsets, sizes and strides of a slice that an operation names.
+
+    `first` is the first group of dynamic operands.
+    """
+    groups = operand_groups(op, op.operands)[first:]
+    names = ("static_offsets", "static_sizes", "static_strides")
+    offsets, sizes, strides = (
+        lowering.mixed(integers(op, name), dynamic)
+        for name, dynamic in zip(names, groups, strict=True)
+    )
+    return offsets, sizes, strides
+
+
 def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: int) -> Geometry:
     """Return offsets, sizes and strides of a slice of a tensor of shape `whole`, with checks.
 
     `first` is the first group of dynamic operands.
     """
-    groups = operand_groups(op, op.operands)[first:]
-    lists: list[Shape] = []
-    for name, dynamic in zip(("offsets", "sizes", "strides"), groups, strict=True):
-        lists.append(mixed_list(integers(op, f"static_{name}"), map(lowering.number, dynamic)))
-    offsets, sizes, strides = lists
+    offsets, sizes, strides = slice_lists(lowering, op, first)
     if not len(whole) == len(offsets) == len(sizes) == len(strides):
         raise NotLowered(op, f"slices {len(offsets)} dimensions of {len(whole)}")
     query = lowering.query(op)
@@ -180,8 +189,7 @@ def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: in
     wanted = [sizes[dimension] for dimension in dimensions_of_part(op, part)]
     for size, want in zip(given, wanted, strict=True):
         if size != want and not (isinstance(size, int) and size < 0):
-            differs = lowering.builder.compare("ne", size, want)
-            lowering.builder.emit("jump_if", lowering.builder.hold(differs), outside)
+            lowering.builder.jump_if(lowering.builder.compare("ne", size, want), outside)
     for numbers in zip(whole, offsets, sizes, strict=True):
         _check_part(lowering, numbers, outside)
     return offsets, sizes, strides

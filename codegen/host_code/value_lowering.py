@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ...dialects.result_sizes import Sizes, result_size
 from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
+from ...ir.index_lists import mixed_list
 from ...ir.locations import maker_of
-from ...runtime.abi.arrays import Array
+from ...runtime.abi.arrays import Array, dynamic_sizes
+from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import HostFunction, Label, Register, RegisterValues
@@ -190,10 +192,21 @@ class ValueLowering(Sizes[Register]):
 
     def copy(self, old: HostTensor) -> HostTensor:
         """Copy a tensor to new memory."""
-        size = self.builder.hold(old.bytes(self.builder))
-        block = self.builder.compute("allocate", size)
-        self.builder.emit("copy", block, old.address, size)
+        block = self.builder.copied(old.address, old.bytes(self.builder))
         return HostTensor(block, block, old.shape, old.dtype)
+
+    def scalar_register(self) -> Register:
+        """Return a register to which a kernel writes an element; its other bytes are 0."""
+        register = self.builder.register()
+        self.builder.move(register, 0)
+        return register
+
+    def stored_scalar(self, register: Register, value_type: Attribute, op: Operation) -> Register:
+        """Return an element that a kernel wrote to a register; integers are extended by sign."""
+        if integer_width(value_type) is None:
+            return register
+        address = self.builder.compute("address", register)
+        return self.builder.load_element(address, element_dtype(value_type, op))
 
     # Sizes ------------------------------------------------------------------------------------
 
@@ -300,17 +313,13 @@ class ValueLowering(Sizes[Register]):
 
         def ask(machine: object, numbers: RegisterValues) -> RegisterValues:
             found = query.result_shapes(filled_words(query.words, numbers))
-            return [
-                size
-                for shape, static in zip(found, shapes, strict=True)
-                for size, want in zip(shape, static, strict=True)
-                if want < 0
-            ]
+            pairs = zip(found, shapes, strict=True)
+            return [size for shape, static in pairs for size in dynamic_sizes(shape, static)]
 
         number = self.program.python(f"{op.name} sizes", ask)
         self.builder.emit("python", number, tuple(registers), dynamic_words(query.words))
         rest = iter(registers)
-        return [tuple(s if s >= 0 else next(rest) for s in shape) for shape in shapes]
+        return [mixed_list(shape, rest) for shape in shapes]
 
     def size_failure_label(self, op: Operation, query: ShapeQuery) -> Label:
         """Return a label whose code fails with the error in an operation's sizes."""
@@ -319,6 +328,10 @@ class ValueLowering(Sizes[Register]):
         return self.builder.later(lambda: self.builder.emit("fail", number, dynamic_words(words)))
 
     # Errors -----------------------------------------------------------------------------------
+
+    def fail_with(self, error: OperationError) -> None:
+        """Emit a failure with an error that is known already."""
+        self.builder.emit("fail", self.program.failure(lambda numbers: error), ())
 
     def fail(
         self,
@@ -356,9 +369,7 @@ class ValueLowering(Sizes[Register]):
             try:
                 check(filled_words(words, ()))
             except OperationError as error:
-                failure = error
-                number = self.program.failure(lambda numbers: failure)
-                self.builder.emit("fail", number, ())
+                self.fail_with(error)
             return
 
         def check_filled(numbers: RegisterValues) -> None:
@@ -373,7 +384,7 @@ class ValueLowering(Sizes[Register]):
             self.builder.emit("check", number, dynamic)
             return
         right = self.builder.label()
-        self.builder.emit("jump_if", self.builder.all_of(fits), right)
+        self.builder.jump_if(self.builder.all_of(fits), right)
         with self.builder.scope():
             self.builder.emit("check", number, dynamic)
         self.builder.bind_label(right)

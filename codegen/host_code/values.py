@@ -19,7 +19,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...interpreter.function_signatures import BUFFER_VIEW, tensor_type_of
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.arrays import UnsupportedType
+from ...ir.index_lists import mixed_list
+from ...runtime.abi.arrays import UnsupportedType, dynamic_sizes
 from ...runtime.abi.values import dtype_of, element_type, static_shape
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import passing_registers
@@ -200,15 +201,26 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
         pairs = zip(value.shape, shape, strict=True)
         if any(known >= 0 and known != size for size, known in pairs):
             raise NotLowered(op, f"passes a buffer view that may not have type {value_type}")
-    if isinstance(value, HostTensor):
-        shape = type_shape(value_type, op) or ()
-        sizes = [size for size, known in zip(value.shape, shape, strict=True) if known < 0]
-        return [value.address, 0 if value.block is None else value.block, *sizes]
-    if isinstance(value, HostResource):
-        return [value.address, 0 if value.block is None else value.block, value.size, value.owner]
     if isinstance(value, int | Register):
         return [value]
-    raise NotLowered(op, "passes a value that is not a number, which has no host code")
+    if isinstance(value, HostTensor):
+        sizes = dynamic_sizes(value.shape, type_shape(value_type, op) or ())
+    elif isinstance(value, HostResource):
+        sizes = [value.size, value.owner]
+    else:
+        raise NotLowered(op, "passes a value that is not a number, which has no host code")
+    return [value.address, 0 if value.block is None else value.block, *sizes]
+
+
+def flatten_all(
+    values: Iterable[HostValue], types: Iterable[Attribute], op: Operation
+) -> list[IndexOrInt]:
+    """Return the words in which several values are passed, one after the other.
+
+    Raises NotLowered for a value that is not passed in registers.
+    """
+    pairs = zip(values, types, strict=True)
+    return [word for value, each in pairs for word in flatten(value, each, op)]
 
 
 def received(words: Sequence[Register], value: SSAValue, op: Operation) -> HostValue:
@@ -235,6 +247,5 @@ def unflatten(words: Sequence[Register], value_type: Attribute, op: Operation) -
     shape = type_shape(value_type, op)
     if shape is None:
         return words[0]
-    rest = iter(words[2:])
-    sizes = tuple(size if size >= 0 else next(rest) for size in shape)
-    return HostTensor(words[0], words[1], sizes, element_dtype(value_type, op))
+    address, block, *sizes = words
+    return HostTensor(address, block, mixed_list(shape, sizes), element_dtype(value_type, op))

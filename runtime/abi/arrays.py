@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +18,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.int64]
+
+Size = TypeVar("Size")
 
 MAX_INT64 = (1 << 63) - 1
 
@@ -116,6 +119,11 @@ def shape_fits(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
         len(shape) == len(expected)
         and all(want in (got, -1) or want < 0 for got, want in zip(shape, expected, strict=True))
     )
+
+
+def dynamic_sizes(sizes: Sequence[Size], shape: Sequence[int]) -> list[Size]:
+    """Return the sizes of the dimensions that are dynamic in the shape of a type."""
+    return [size for size, expected in zip(sizes, shape, strict=True) if expected < 0]
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

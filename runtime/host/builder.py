@@ -104,6 +104,13 @@ class Builder(FoldingIndices[Register], SizeFolding[Register]):
         """Store a register as an element, truncated to its size."""
         self.emit(f"store_{8 * dtype.itemsize}", address, value)
 
+    def copied(self, address: Register, size: IndexOrInt) -> Register:
+        """Return a new block that holds a copy of `size` bytes."""
+        held = self.hold(size)
+        block = self.compute("allocate", held)
+        self.emit("copy", block, address, held)
+        return block
+
     def move(self, target: AnyRegister, value: IndexOrInt | Outgoing) -> None:
         """Copy a register."""
         source = self.hold(value) if isinstance(value, int) else value
@@ -187,6 +194,10 @@ class Builder(FoldingIndices[Register], SizeFolding[Register]):
     def jump(self, label: Label) -> None:
         """Jump to a label."""
         self.emit("jump", label)
+
+    def jump_if(self, condition: IndexOrInt, label: Label) -> None:
+        """Jump to a label if a condition is true."""
+        self.emit("jump_if", self.hold(condition), label)
 
     def jump_unless(self, condition: IndexOrInt, label: Label) -> None:
         """Jump to a label if a condition is false."""

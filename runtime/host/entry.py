@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..abi.arguments import ArrayKind
-from ..abi.arrays import Array
+from ..abi.arrays import Array, dynamic_sizes
 from ..abi.memory import address_of
 from .pool import ALLOCATED, DISPATCHES, INPUTS, PEAK_IN_USE, RECEIVED, RESULTS
 from .program import LinkedProgram
@@ -122,8 +122,7 @@ class EntryPoint:
             if static is None:
                 words.append(word_of(array))
             else:
-                sizes = zip(array.shape, static, strict=True)
-                words += (machine.address(array), 0, *(n for n, known in sizes if known < 0))
+                words += (machine.address(array), 0, *dynamic_sizes(array.shape, static))
         return words
 
 
