@@ -217,12 +217,9 @@ def _located(texts: Sequence[Source]) -> Generator[None]:
         yield
     except OperationError as failure:
         raise _compilation_error(from_operation_error(failure), texts) from failure
-    except PassFailure as failure:
-        message = f"pass '{failure.failed.name}' failed: {failure.message}"
-        raise _compilation_error(error(message, position_of(failure.operation)), texts) from failure
-    except InternalFault as fault:
-        diagnostic = error(fault.describe(), position_of(fault.operation))
-        raise _compilation_error(diagnostic, texts) from fault
+    except (PassFailure, InternalFault) as failure:
+        diagnostic = error(failure.describe(), position_of(failure.operation))
+        raise _compilation_error(diagnostic, texts) from failure
 
 
 def _compilation_error(diagnostic: Diagnostic, texts: Sequence[Source]) -> CompilationError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, cast
 
 from xdsl.context import Context
@@ -39,13 +39,14 @@ from .diagnostics import (
     render,
 )
 from .opt.reporter import Reporter
-from .output_files import open_output
+from .output_files import write_output
+from .pass_watching import new_watchers, timed_stage
 from .plugins import PluginContext, load_dialects
 from .remarks import remark_sink, wants, yaml_sink
 
 if TYPE_CHECKING:
     from ..dialects.iree_encoding.interfaces import Spelling
-    from .observers import EncodedTensors, Watchers
+    from .observers import EncodedTensors
     from .opt.options import Options
     from .pass_records import LastPass
 
@@ -60,7 +61,7 @@ class Driver:
         self._steps = steps
         self._whole = whole
         self._stderr = stderr
-        self._watchers = self._new_watchers() if options.watches_passes else None
+        self._watchers = new_watchers(options, stderr)
         self._last_pass = _new_last_pass() if options.mlir_pass_pipeline_local_reproducer else None
         self._remark_texts: list[str] = []
         self._reporter = Reporter(options, whole, stderr)
@@ -81,8 +82,7 @@ class Driver:
         if self._watchers is not None:
             self._watchers.report()
         if self._options.remark_format == "yaml":
-            with open_output(self._options.remarks_output_file) as file:
-                file.write("".join(self._remark_texts).encode())
+            write_output(self._options.remarks_output_file, "".join(self._remark_texts))
 
     def process(self, source: Source) -> str | None:
         """Process a piece of the input and return the output text; `None` if there was an error."""
@@ -99,7 +99,7 @@ class Driver:
     def _process(self, source: Source) -> str | None:
         context = new_context(self._options.allow_unregistered_dialect)
         load_dialects(context, self._options.load_dialect_plugin)
-        with self._stage("Parser"):
+        with timed_stage(self._watchers, "Parser"):
             module = self._read(context, source)
         if module is None:
             return None
@@ -140,7 +140,7 @@ class Driver:
             self._save(before, module, source)
             return None
         self._respell(module)
-        with self._stage("Output"):
+        with timed_stage(self._watchers, "Output"):
             return print_operation(module, self._options.style()) + "\n"
 
     def _report_costs(self, module: ModuleOp) -> bool:
@@ -258,8 +258,7 @@ class Driver:
             self._after_failure(source)
             return False
         except PassFailure as failure:
-            message = f"pass '{failure.failed.name}' failed: {failure.message}"
-            diagnostic = error(message, position_of(failure.operation))
+            diagnostic = error(failure.describe(), position_of(failure.operation))
             self._reporter.error_at(failure.operation, diagnostic, failure)
             self._after_failure(source)
             return False
@@ -279,14 +278,7 @@ class Driver:
             try:
                 run_steps(context, module, self._steps, [*observers, recorder])
             finally:
-                page = render_page(f"mesh-opt {self._whole.name}", recorder.stages)
-                with open_output(path) as file:
-                    file.write(page.encode())
-
-    def _new_watchers(self) -> Watchers:
-        from .observers import Watchers
-
-        return Watchers(self._options, self._stderr)
+                write_output(path, render_page(f"mesh-opt {self._whole.name}", recorder.stages))
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
         self._report(error(fault.describe(), position_of(fault.operation)))
@@ -316,10 +308,6 @@ class Driver:
     def _show_traceback(self) -> None:
         if self._options.debug:
             self._stderr.write(traceback.format_exc())
-
-    def _stage(self, name: str) -> AbstractContextManager[None]:
-        timing = self._watchers.timing if self._watchers is not None else None
-        return timing.stage(name) if timing is not None else nullcontext()
 
     @contextmanager
     def _run_context(self) -> Generator[None]:

@@ -23,7 +23,7 @@ from .console import exit_at_once, fault_text, is_for_console, run_console
 from .diagnostics import SourcePosition, error, render
 from .driver import Driver, new_context
 from .opt.options import INTRODUCTION, Options, parse_command_line
-from .output_files import open_output
+from .output_files import write_output
 from .plugins import PassLookup, load_dialects, loaded_passes
 from .shared_options import information_text
 
@@ -150,8 +150,7 @@ def _write_output(options: Options, text: str, stdout: TextIO) -> None:
     if options.output == "-":
         stdout.write(text)
         return
-    with open_output(options.output) as file:
-        file.write(text.encode())
+    write_output(options.output, text)
 
 
 if __name__ == "__main__":

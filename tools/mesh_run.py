@@ -9,16 +9,17 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from threading import Thread
-from typing import TYPE_CHECKING, TextIO, overload
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from ..ir.activity import activity
 from ..ir.usage_error import UsageError
 from .command_line import option_hint
 from .console import exit_at_once, fault_text, is_for_console, run_console
+from .pass_watching import new_watchers, timed_stage
 from .remarks import wants
 from .run.options import INTRODUCTION, RANK, RunOptions, check_options, parse_command_line
 from .run.ranks import MPI, run_on_ranks, runs_on_ranks
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
     from ..ir.text.source import Source
     from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.arrays import Array
-    from ..saved_programs import LoadedFunction, LoadedProgram
+    from ..runtime.functions import FunctionsByName
+    from ..saved_programs import LoadedProgram
     from .diagnostics import Diagnostic
     from .observers import Watchers
     from .run.program_cache import CachedProgram
+    from .run.results import AnyFunction
 
-    AnyFunction = Function | LoadedFunction
+OneFunction = TypeVar("OneFunction")
 
 MAIN = "main"
 """The default function if there are several."""
@@ -151,7 +154,9 @@ class _Run:
         source = read_source(options.file, stdin)
         options.check_watched(_all_passes() if options.watches_passes else {})
         if not options.remarks:
-            cached = _cached(options, source) if caches_programs else None
+            from .run.program_cache import cached_run
+
+            cached = cached_run(options, source) if caches_programs else None
             if cached is not None:
                 loaded = cached.load(lambda: _compile(options, source, None)[0], options.workers)
                 if loaded is not None:
@@ -170,17 +175,17 @@ class _Run:
     def _run_source(self, source: Source, cached: CachedProgram | None) -> int:
         """Compile and run a program, then store it in the cache `cached`."""
         options = self.options
-        watchers = _watchers(options, self.stderr)
+        watchers = new_watchers(options, self.stderr)
         if options.backend != "interpreter":
             _compile_runtime()
-        with _stage(watchers, "Compilation"):
+        with timed_stage(watchers, "Compilation"):
             program, is_transformed = _compile(options, source, watchers)
         if options.device == ("list",):
             from .run.devices import list_devices
 
             self.stdout.write(list_devices(program.module))
             return 0
-        with _stage(watchers, "Execution"):
+        with timed_stage(watchers, "Execution"):
             if options.backend != "interpreter" and wants(options.remarks, "backend"):
                 from ..codegen.explain import explain_kernels
 
@@ -267,12 +272,6 @@ class _Run:
         return results, 0 if agrees else 1
 
 
-def _cached(options: RunOptions, source: Source) -> CachedProgram | None:
-    from .run.program_cache import cached_run
-
-    return cached_run(options, source)
-
-
 def _compile(
     options: RunOptions, source: Source, watchers: Watchers | None
 ) -> tuple[Program, bool]:
@@ -300,7 +299,7 @@ def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
     from ..ir.machine_files import read_machine
     from ..passes.sharding.simulate import simulate
     from ..sharding.machine import MachineError
-    from .output_files import open_output
+    from .output_files import write_output
 
     assert options.machine is not None
     machine = read_machine(options.machine)
@@ -312,8 +311,7 @@ def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
         raise UsageError(f"--machine={options.machine}: the machine {problem}") from problem
     stdout.write(simulation.text())
     if options.simulated_trace is not None:
-        with open_output(options.simulated_trace) as file:
-            file.write(simulation.trace().encode())
+        write_output(options.simulated_trace, simulation.trace())
     return 0
 
 
@@ -322,19 +320,6 @@ def _all_passes() -> PassTable:
     from .plugins import PassLookup
 
     return PassLookup(all_passes())
-
-
-def _watchers(options: RunOptions, stderr: TextIO) -> Watchers | None:
-    if not options.watches_passes:
-        return None
-    from .observers import Watchers
-
-    return Watchers(options, stderr)
-
-
-def _stage(watchers: Watchers | None, name: str) -> AbstractContextManager[None]:
-    timing = watchers.timing if watchers is not None else None
-    return timing.stage(name) if timing is not None else nullcontext()
 
 
 def _parameters(options: RunOptions) -> Parameters | None:
@@ -372,11 +357,7 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else f"\\{ord(c):02X}" for c in text)
 
 
-@overload
-def _chosen_function(options: RunOptions, program: Program) -> Function: ...
-@overload
-def _chosen_function(options: RunOptions, program: LoadedProgram) -> LoadedFunction: ...
-def _chosen_function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunction:
+def _chosen_function(options: RunOptions, program: FunctionsByName[OneFunction]) -> OneFunction:
     name = options.function
     if name is None:
         public = program.functions

@@ -33,6 +33,12 @@ def open_output(path: str, *, append: bool = False) -> Generator[BinaryIO]:
         raise
 
 
+def write_output(path: str, text: str) -> None:
+    """Write a text file. Raises UsageError if it cannot be written."""
+    with open_output(path) as file:
+        file.write(text.encode())
+
+
 def check_folder(path: str) -> None:
     """Raise UsageError if a path is a folder, or its parent folder does not exist."""
     folder = os.path.dirname(path)

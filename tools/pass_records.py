@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
 import time
@@ -22,7 +21,7 @@ from ..ir.text.printer import print_operation
 from ..ir.usage_error import UsageError
 from ..passes.manager.pass_manager import Observer, describe_steps
 from .diagnostics import position_of
-from .output_files import open_output
+from .output_files import write_output
 
 HEAVY_LINE = "===" + "-" * 73 + "===\n"
 
@@ -60,8 +59,7 @@ class IrTree:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise UsageError(f"cannot make '{folder}': {problem.strerror}") from problem
-        with open_output(str(path)) as file:
-            file.write(f"{text}\n".encode())
+        write_output(str(path), f"{text}\n")
 
     def count(self, operation: Operation) -> None:
         """Count a pass that has finished on an operation."""
@@ -209,5 +207,4 @@ def write_text(path: str, text: str, stderr: TextIO) -> None:
     if path == "-":
         stderr.write(text)
         return
-    with open_output(os.fspath(path)) as file:
-        file.write(text.encode())
+    write_output(path, text)

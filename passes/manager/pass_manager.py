@@ -45,7 +45,10 @@ class PassFailure(Exception):
         super().__init__(message)
         self.failed = failed
         self.operation = operation
-        self.message = message
+
+    def describe(self) -> str:
+        """Return a message that names the pass."""
+        return f"pass '{self.failed.name}' failed: {self}"
 
 
 class InternalFault(Exception):

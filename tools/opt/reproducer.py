@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 
-from ..output_files import open_output
+from ..output_files import write_output
 
 _METADATA = re.compile(r"^\{-#(.*?)^#-\}", re.DOTALL | re.MULTILINE)
 _PIPELINE = re.compile(r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -33,8 +33,7 @@ def write_reproducer(program: str, pipeline: str, path: str | None = None) -> st
     if path is None:
         handle, path = tempfile.mkstemp(prefix="mesh-opt-reproducer-", suffix=".mlir")
         os.close(handle)
-    with open_output(path) as file:
-        file.write(text.encode())
+    write_output(path, text)
     return path
 
 

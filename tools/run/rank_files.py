@@ -22,10 +22,7 @@ from .options import RANK, RunOptions
 from .results import write_array
 
 if TYPE_CHECKING:
-    from ...api import Function
-    from ...saved_programs import LoadedFunction
-
-    AnyFunction = Function | LoadedFunction
+    from .results import AnyFunction
 
 
 def read_rank_inputs(options: RunOptions, function: AnyFunction) -> list[Array]:

@@ -14,19 +14,19 @@ from ...runtime.abi.arrays import Array
 from ...runtime.checkpoints import Checkpoints
 from ...runtime.host.timeline import Timeline
 from ...runtime.stepping import run_repeatedly
-from ..output_files import open_output
+from ..output_files import open_output, write_output
 from .options import RunOptions
 from .ranks import MPI
 from .results import check_given
 
 if TYPE_CHECKING:
-    from ...api import Function, Program
-    from ...saved_programs import LoadedFunction
+    from ...api import Program
+    from .results import AnyFunction
 
 
 def run_function(
     options: RunOptions,
-    function: Function | LoadedFunction,
+    function: AnyFunction,
     inputs: Sequence[Array],
     writes_output: bool,
 ) -> list[Array]:
@@ -52,14 +52,13 @@ def run_function(
         with open_output(options.trace) as file:
             timeline.write(file)
     if options.report is not None:
-        with open_output(options.report) as file:
-            file.write(cast("Program", program).report(timeline=timeline).encode())
+        write_output(options.report, cast("Program", program).report(timeline=timeline))
     return results
 
 
 def _results(
     options: RunOptions,
-    function: Function | LoadedFunction,
+    function: AnyFunction,
     inputs: Sequence[Array],
     writes_output: bool,
 ) -> list[Array]:
