@@ -31,6 +31,7 @@ from .saved.fields import DamagedFile, Fields
 
 MANIFEST = "manifest.json"
 VERSION = 1
+_KEPT = 2
 _NAME = re.compile(r"step-(\d{12,18})")
 _UNFINISHED = re.compile(r"step-\d{12,18}\.tmp\d*")
 
@@ -84,19 +85,16 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints in a folder, of which the last `keep` are kept.
+    """The checkpoints in a folder, of which the last two are kept.
 
     Among ranks that hold the same state, `writes` is set on one only.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], *, keep: int = 2, writes: bool = True
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, writes: bool = True) -> None:
         """Create the folder. Raises OSError, and CheckpointError for an empty name."""
         if not os.fspath(folder):
             raise CheckpointError("checkpoints need the name of a folder, got an empty one")
         self._folder = Path(folder)
-        self._keep = keep
         self._writes = writes
         self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -128,11 +126,11 @@ class Checkpoints:
         self.clean(step)
 
     def clean(self, newest: int) -> None:
-        """Delete checkpoints other than the last `keep`, and unfinished ones."""
+        """Delete checkpoints other than the last two, and unfinished ones."""
         if not self._writes:
             return
         steps = sorted(each for each in self._steps() if each <= newest)
-        for step in steps[: -self._keep]:
+        for step in steps[:-_KEPT]:
             shutil.rmtree(self._folder / f"step-{step:012}", ignore_errors=True)
         for each in self._folder.iterdir():
             if _UNFINISHED.fullmatch(each.name):

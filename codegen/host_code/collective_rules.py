@@ -26,7 +26,12 @@ from ...interpreter.shard import (
 )
 from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.elements import Element, moved_element, reduced_element
+from ...runtime.abi.elements import (
+    Element,
+    element_of,
+    moved_element_of_type,
+    reduced_element_of_type,
+)
 from ...runtime.collectives import Collective, Group, Shape, group_of
 from ...runtime.host.exchanges import ExchangeStep
 from ...sharding.collective_matching import RECEIVE, CollectiveSignature
@@ -84,8 +89,9 @@ def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
 
 def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
     """Return the elements of operand and result; `reduces` says whether they are combined."""
-    of = reduced_element if reduces else moved_element
-    return of(tensor_element(op.operands[0]), op), of(tensor_element(op.results[0]), op)
+    lookup = reduced_element_of_type if reduces else moved_element_of_type
+    source, result = (tensor_element(each) for each in (op.operands[0], op.results[0]))
+    return element_of(source, op, lookup), element_of(result, op, lookup)
 
 
 def _rule(row: CollectiveRow) -> Rule:
@@ -122,16 +128,16 @@ def _meet(
         if not 0 <= each < len(call.shape):
             raise OperationError(op, f"has no dimension {each}: its rank is {len(call.shape)}")
     axis, concat_axis = (*along, 0, 0)[:2]
-    result = _elements(op, reduces=row.reduces)[1]
+    elements = _elements(op, reduces=row.reduces)
     call.collective(
         row.name,
         group,
-        _elements(op, reduces=row.reduces),
+        elements,
         collective_signature(op, group.processes, call.shape, **numbers),
         axis=axis,
         concat_axis=concat_axis,
         root=root_rank,
-        reduction=_reduction(op, result) if row.reduces else ReductionKind.SUM,
+        reduction=_reduction(op, elements[1]) if row.reduces else ReductionKind.SUM,
     )
 
 

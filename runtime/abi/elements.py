@@ -17,6 +17,7 @@ and combined by collectives as `f16` is; the interpreter runs other operations o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -130,33 +131,16 @@ def reduced_element_of_type(name: str) -> Element | None:
     return _SMALL_FLOATS.get(name) or element_of_type(name)
 
 
-def element_of(element_type: Attribute, operation: Operation) -> Element:
-    """Return the element of an MLIR type. Raises OperationError at `operation` if unsupported."""
-    return _compiled(element_of_type(_name(element_type)), element_type, operation)
-
-
-def moved_element(element_type: Attribute, operation: Operation) -> Element:
-    """Return the element of an MLIR type for code that only moves data.
-
-    Raises OperationError at `operation` if unsupported.
-    """
-    return _compiled(moved_element_of_type(_name(element_type)), element_type, operation)
-
-
-def reduced_element(element_type: Attribute, operation: Operation) -> Element:
-    """Return the element of an MLIR type for collectives that combine elements.
+def element_of(
+    element_type: Attribute,
+    operation: Operation,
+    lookup: Callable[[str], Element | None] = element_of_type,
+) -> Element:
+    """Return the element of an MLIR type, which `lookup` returns by the name of the type.
 
     Raises OperationError at `operation` if unsupported.
     """
-    return _compiled(reduced_element_of_type(_name(element_type)), element_type, operation)
-
-
-@lru_cache(maxsize=64)
-def _name(element_type: Attribute) -> str:
-    return str(element_type)
-
-
-def _compiled(found: Element | None, element_type: Attribute, operation: Operation) -> Element:
+    found = lookup(_name(element_type))
     if found is None:
         # Imported here because saved programs look elements up by name and run without the IR.
         from ...ir.diagnostics import OperationError
@@ -166,3 +150,8 @@ def _compiled(found: Element | None, element_type: Attribute, operation: Operati
             f"has elements of type {element_type}, which the native backend does not compile",
         )
     return found
+
+
+@lru_cache(maxsize=64)
+def _name(element_type: Attribute) -> str:
+    return str(element_type)

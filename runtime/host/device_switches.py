@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .instructions import KINDS
+from .instructions import KINDS, NO_SUCCESSOR
 from .program import HostFunction, Instruction, Label
 
 DEVICE_DEPENDENT = frozenset(
@@ -28,9 +28,6 @@ DEVICE_DEPENDENT = frozenset(
 """Instructions that depend on the current device: those that make blocks, those that a timeline
 records, and those after which other code expects the device to be set.
 """
-
-_ENDS = frozenset(("jump", "return", "fail"))
-"""Instructions that do not fall through to the next one."""
 
 
 def devices_of(instructions: Sequence[Instruction]) -> list[int]:
@@ -79,7 +76,7 @@ def _possible_devices(instructions: Sequence[Instruction], wanted: Sequence[int]
 
 def _following(instruction: Instruction, position: int) -> Iterator[int]:
     """Yield the positions where a run may continue after an instruction."""
-    if instruction.kind.name not in _ENDS:
+    if instruction.kind.name not in NO_SUCCESSOR:
         yield position + 1
     for operand in instruction.operands:
         if isinstance(operand, Label):

@@ -199,4 +199,7 @@ SCALARS: dict[str, Kind] = {kind.name: kind for kind in _scalars()}
 KINDS: dict[str, Kind] = {**CONTROL, **SCALARS}
 """All instructions by name."""
 
+NO_SUCCESSOR = frozenset(("jump", "return", "fail"))
+"""Instructions that do not fall through to the next one."""
+
 BY_OPCODE: dict[int, Kind] = {kind.opcode: kind for kind in KINDS.values()}

@@ -123,7 +123,7 @@ class VirtualMachine:
         """Run a function on its argument words; return its result words."""
         self.begin(function, arguments)
         if self.is_stepping:
-            self._run_traced(self.linked.starts[function].code)
+            self._run_to_end(self._step, self.linked.starts[function].code)
         elif reason := self._native(self._argument):
             self.resume(reason)
         return self.end(function)
@@ -149,16 +149,22 @@ class VirtualMachine:
 
     def resume(self, reason: int) -> None:
         """Run a started call to its end; `reason` is what the native loop returned."""
-        native, argument = self._native, self._argument
+        self._run_to_end(self._continue, reason)
+
+    def _run_to_end(self, run: Callable[[int], None], argument: int) -> None:
+        """Run a started call by `run(argument)`; drop its blocks if that raises an exception."""
         try:
-            while reason:
-                self._handle(reason)
-                reason = native(argument)
+            run(argument)
         except BaseException:
             self._abandon_blocks()
             raise
         finally:
             self._dismiss_helpers()
+
+    def _continue(self, reason: int) -> None:
+        while reason:
+            self._handle(reason)
+            reason = self._native(self._argument)
 
     def end(self, function: int) -> list[int]:
         """Return the result words of a call that has been run."""
@@ -168,16 +174,6 @@ class VirtualMachine:
             for position in self.linked.program.global_blocks:
                 self.pool.release(int(self._globals[position]))
         return self._frames[self.linked.starts[function].results]
-
-    def _run_traced(self, at: int) -> None:
-        """Run a started call one instruction at a time."""
-        try:
-            self._step(at)
-        except BaseException:
-            self._abandon_blocks()
-            raise
-        finally:
-            self._dismiss_helpers()
 
     def _step(self, at: int) -> None:
         """Run one instruction at a time from the address `at`, and report each one."""

@@ -32,7 +32,7 @@ from ..messages.size_changes import SizeChangeNotices
 from .failure_coordinator import Failure
 from .mailbox import Channel, unpacked
 from .message_communicator import MessageCommunicator
-from .rank_supervisor import Supervisor, supervisor
+from .rank_supervisor import supervisor
 from .rank_threads import MpiThreadGroup
 
 _RUN, _MESSAGES = 1, 2
@@ -61,8 +61,8 @@ class TimedOut(NamedTuple):
 class MpiCommunicator(MessageCommunicator):
     """The communicator of this MPI rank."""
 
-    def __init__(self, ranks: Supervisor | None = None) -> None:
-        self.ranks = ranks or supervisor()
+    def __init__(self) -> None:
+        self.ranks = supervisor()
         self.mail = self.ranks.mailbox
         self.process = self.ranks.rank
         self.context = self.ranks.messages
@@ -106,10 +106,6 @@ class MpiCommunicator(MessageCommunicator):
             raise RankError("a run before this one failed: start the ranks again")
         self.context.reset()
         self.posted = self.taken = 0
-
-    def verdict(self) -> Failure:
-        """Wait for the failure that all ranks are told, whether this rank's or another's."""
-        return self.ranks.verdict()
 
     def recover(self) -> None:
         """Reset after a failure that all ranks know; a collective call."""

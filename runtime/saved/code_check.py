@@ -16,14 +16,11 @@ from ...sharding.collective_matching import DYNAMIC_SIZE
 from ..abi.arrays import Words
 from ..host.entry import ADDRESS_AND_BLOCK
 from ..host.exchanges import Exchange
-from ..host.instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
+from ..host.instructions import BY_OPCODE, NO_SUCCESSOR, SCALAR_WORDS, SCALARS, Kind
 from ..host.pool import ACCOUNTS, pool_words
 from ..host.program import FunctionCode
 from ..host.size_rules import KnownSizes
 from .fields import DamagedFile
-
-_LAST = ("return", "jump", "fail")
-"""Instructions that do not fall through to the next one."""
 
 _EXCHANGES = ("exchange", "start")
 
@@ -82,7 +79,7 @@ def check_code(words: Words, tables: Tables, path: str) -> None:
             problem = _problem(each, function, tables, places)
             if problem is not None:
                 raise _damaged(path, each.at, f"'{each.kind.name}' {problem}")
-        if not found or found[-1].kind.name not in _LAST:
+        if not found or found[-1].kind.name not in NO_SUCCESSOR:
             raise _damaged(path, end, "the end of a function, expected a return before it")
 
 

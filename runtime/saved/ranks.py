@@ -80,7 +80,7 @@ def _error_of_all(communicator: MpiCommunicator, problem: Exception) -> Exceptio
         text = str(problem) or type(problem).__name__
         communicator.report(("other", f"rank {communicator.process} failed: {text}"))
         return problem
-    failure = communicator.verdict()
+    failure = communicator.ranks.verdict()
     content: Any = failure.content
     if failure.kind == "mismatch" or (failure.kind == "report" and content[0] == "compiler"):
         communicator.recover()
