@@ -22,7 +22,7 @@ from ...ir.symbols import symbol_at
 from ...ir.text.source import Source, split_source
 from ...ir.verification import verification_errors
 from ..diagnostics import Diagnostic, SourcePosition, from_operation_error, from_parse_error
-from .positions import Positions
+from .positions import Positions, rest_of_line
 from .recovering_parser import RecoveringParser
 from .reused_functions import Extent, ReusableFunctions, without_bodies
 
@@ -142,9 +142,7 @@ class Analysis:
     def word_around(self, offset: int) -> str:
         """Return the name that contains or ends at an offset; empty if there is none."""
         begin = self.text.rfind("\n", 0, offset) + 1
-        end = self.text.find("\n", offset)
-        line = self.text[begin : end if end >= 0 else len(self.text)]
-        for match in WORD.finditer(line):
+        for match in WORD.finditer(rest_of_line(self.text, begin)):
             if begin + match.start() <= offset <= begin + match.end():
                 return match[0]
         return ""
@@ -257,12 +255,9 @@ def symbol_definition(
     piece: Piece, offset: int, names: list[str]
 ) -> tuple[Operation, Extent] | None:
     """Return the operation that `@names[0]::@names[1]...` refers to, and its name's extent."""
-    for table in piece.operations_around(offset):
+    modules = [] if piece.module is None else [piece.module]
+    for table in (*piece.operations_around(offset), *modules):
         found = symbol_at(table, names)
-        if found is not None and found in piece.parser.places.extents:
-            return found, piece.name_of(found)
-    if piece.module is not None:
-        found = symbol_at(piece.module, names)
         if found is not None and found in piece.parser.places.extents:
             return found, piece.name_of(found)
     return None

@@ -17,6 +17,7 @@ from ...ir.tensor_types import element_bytes
 from ..diagnostics import position_of
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .definitions import reference_at
+from .positions import rest_of_line
 from .shardings import Shardings, describe
 
 MAX_REMARKS = 4
@@ -41,11 +42,8 @@ def hover_at(
             return None if found is None else _code(_first_line(piece, found[0]))
         case "#" | "!":
             extent = alias_definition(piece, word)
-            if extent is None:
-                return None
-            content = piece.source.content
-            end = content.find("\n", extent.start)
-            return _code(content[extent.start : end if end >= 0 else len(content)])
+            text = piece.source.content
+            return None if extent is None else _code(rest_of_line(text, extent.start))
         case _:
             return _of_operation(piece, at, word, context, shardings)
 

@@ -53,3 +53,9 @@ class Positions:
         if text.isascii():
             return len(text)
         return len(text.encode(self._codec, "surrogatepass")) // self._bytes
+
+
+def rest_of_line(text: str, offset: int) -> str:
+    """Return the text from an offset to the end of its line."""
+    end = text.find("\n", offset)
+    return text[offset : end if end >= 0 else len(text)]

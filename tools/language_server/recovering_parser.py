@@ -21,6 +21,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind, PunctuationSpelling
 
 from ...ir.text.parser import SourceParser
 from ...ir.text.source import Source
+from .positions import rest_of_line
 from .reused_functions import (
     FUNCTION,
     Extent,
@@ -198,7 +199,7 @@ class RecoveringParser(SourceParser):
         dialects = self._parser_state.dialect_stack
         content = self.source.content
         if content.startswith(FUNCTION, start):
-            self._function_line = content[start : content.find("\n", start)]
+            self._function_line = rest_of_line(content, start)
             return None
         found = last.at(content, start, self._function_line, self.ssa_values, dialects)
         if found is None:
@@ -348,8 +349,7 @@ class RecoveringParser(SourceParser):
 
     def _skip(self, start: int) -> None:
         """Continue parsing at the next statement after the one that begins at `start`."""
-        content = self.source.content
-        line = content[start : max(content.find("\n", start), start)] or content[start:]
+        line = rest_of_line(self.source.content, start)
         head, equals, _ = line.partition("=")
         if equals and head.startswith("%"):
             self._lost_values.update(_RESULTS.findall(head))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from .positions import rest_of_line
+
 FUNCTION = "func.func"
 
 
@@ -87,8 +89,7 @@ class ReusableFunctions:
         """Remove and return the function that is at an offset of a text, or return `None`."""
         if not content.startswith(FUNCTION, start):
             return None
-        end = content.find("\n", start)
-        candidates = self._by_line.get(content[start : end if end >= 0 else len(content)], [])
+        candidates = self._by_line.get(rest_of_line(content, start), [])
         for index, each in enumerate(candidates):
             end = start + len(each.text)
             if (

@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.regions import enclosing
-from .reused_functions import FUNCTION, Extent, Places
+from .positions import rest_of_line
+from .reused_functions import FUNCTION, Definition, Extent, Places, Use
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*)*", re.ASCII)
 
@@ -48,10 +49,8 @@ class ReusableStatements:
         default_factory=dict[tuple[str, str], list[int]]
     )
     """Indices of statements, by the first lines of the last `func.func` and of their own."""
-    _uses: list[tuple[int, int, SSAValue]] = field(default_factory=list[tuple[int, int, SSAValue]])
-    _definitions: list[tuple[int, int, tuple[SSAValue, ...]]] = field(
-        default_factory=list[tuple[int, int, tuple[SSAValue, ...]]]
-    )
+    _uses: list[Use] = field(default_factory=list[Use])
+    _definitions: list[Definition] = field(default_factory=list[Definition])
     _names: dict[SSAValue, tuple[str, int, int]] = field(
         default_factory=dict[SSAValue, tuple[str, int, int]]
     )
@@ -100,10 +99,7 @@ class ReusableStatements:
         the same types as before. The enclosing operations must be of the same `dialects`, since op
         names may omit the dialect there.
         """
-        end = content.find("\n", start)
-        line = content[start : end if end >= 0 else len(content)]
-        candidates = self._by_line.get((function, line), ())
-        for index in candidates:
+        for index in self._by_line.get((function, rest_of_line(content, start)), ()):
             first, last, operation = self._statements[index]
             text = self.content[first:last]
             if (
@@ -222,6 +218,4 @@ def _next_word(content: str, offset: int) -> int:
 
 
 def _next_line(content: str, offset: int) -> str:
-    begin = _next_word(content, offset)
-    end = content.find("\n", begin)
-    return content[begin : end if end >= 0 else len(content)]
+    return rest_of_line(content, _next_word(content, offset))
