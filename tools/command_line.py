@@ -98,9 +98,17 @@ def _fields(table: type[Any]) -> dict[str, Field[Any]]:
     found: dict[str, Field[Any]] = {}
     for field in dataclasses.fields(table):
         if field.metadata["kind"] not in _NO_OPTIONS:
-            for name in (field.name.replace("_", "-"), *field.metadata["names"]):
-                found[name] = field
+            found.update(dict.fromkeys(names_of(field), field))
     return found
+
+
+def names_of(field: Field[Any]) -> tuple[str, ...]:
+    """Return the names of an option without dashes."""
+    return (field.name.replace("_", "-"), *field.metadata["names"])
+
+
+def _dashed(name: str) -> str:
+    return f"{'-' if len(name) == 1 else '--'}{name}"
 
 
 def version_text() -> str:
@@ -183,7 +191,7 @@ def _set(
     if value is None:
         value = next(rest, None)
         if value is None:
-            raise UsageError(f"option '{'-' if len(name) == 1 else '--'}{name}' needs a value")
+            raise UsageError(f"option '{_dashed(name)}' needs a value")
     if kind == "listed":
         values[field.name] = (*values.get(field.name, ()), *value.split(","))
     elif kind == "repeated":
@@ -244,9 +252,7 @@ def _entry(field: Field[Any]) -> list[str]:
     kind = field.metadata["kind"]
     if kind in _NO_OPTIONS:
         return []
-    names = [f"--{field.name.replace('_', '-')}"]
-    names += [f"{'-' if len(name) == 1 else '--'}{name}" for name in field.metadata["names"]]
-    head = ", ".join(names)
+    head = ", ".join(map(_dashed, names_of(field)))
     if kind != "flag":
         shown = "|".join(field.metadata.get("choices", ())) or field.metadata["shown"]
         head += f"[={shown}]" if field.metadata.get("bare") is not None else f"={shown}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.usage_error import UsageError
-from .command_line import option_names
+from .command_line import names_of, option_names
 
 _BASH = """\
 {function}() {{
@@ -78,10 +78,11 @@ def _cases(table: type[Any], options: Iterable[str], passes: Iterable[str]) -> I
     for field in dataclasses.fields(table):
         if field.metadata["kind"] != "choice":
             continue
-        names = (field.name.replace("_", "-"), *field.metadata["names"])
         # An option with an optional value takes it after `=` only.
         ends = ("=",) if field.metadata["bare"] else ("=", "")
-        patterns = [f"{dash}{name}{end}" for name in names for dash in ("-", "--") for end in ends]
+        patterns = [
+            f"{dash}{name}{end}" for name in names_of(field) for dash in ("-", "--") for end in ends
+        ]
         yield f'    {"|".join(patterns)}) words="{" ".join(field.metadata["choices"])}" ;;'
 
 
@@ -92,7 +93,7 @@ def _fish(tool: str, table: type[Any], passes: Sequence[str]) -> Iterator[str]:
         kind = field.metadata["kind"]
         if kind in ("positional", "passes"):
             continue
-        names = (field.name.replace("_", "-"), *field.metadata["names"])
+        names = names_of(field)
         options = " ".join(f"-{'s' if len(name) == 1 else 'l'} {name}" for name in names)
         value = ""
         if any(name in _OF_PASSES for name in names):

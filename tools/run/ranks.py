@@ -11,8 +11,9 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from ...programs.backends import NATIVE, backend_name
 from ..console import STDOUT_CLOSED, Main, exit_code_of, open_streams, run_console
@@ -38,6 +39,11 @@ def process_file(end: str | os.PathLike[str], rank: int) -> Path:
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
+def names_option(word: str, name: str) -> bool:
+    """Return whether an argument is an option, with or without its value."""
+    return word.partition("=")[0] in (f"--{name}", f"-{name}")
+
+
 def default_backend() -> str:
     """Return the default backend: `mpi` if there are several ranks, otherwise `native`."""
     sizes = [os.environ.get(name, "") for name in SIZES]
@@ -50,7 +56,7 @@ def runs_on_ranks(argv: Sequence[str]) -> bool:
     The arguments may be invalid.
     """
     is_rank = default_backend() == MPI
-    if any(word.partition("=")[0] in ("--ranks", "-ranks") for word in argv):
+    if any(names_option(word, "ranks") for word in argv):
         # `--ranks` starts the ranks first, and is an error on one.
         return is_rank
     return is_rank or _backend(argv) == MPI
@@ -59,8 +65,8 @@ def runs_on_ranks(argv: Sequence[str]) -> bool:
 def _backend(argv: Sequence[str]) -> str:
     backend = default_backend()
     for word, after in zip(argv, (*argv[1:], ""), strict=False):
-        name, equals, value = word.partition("=")
-        if name in ("--backend", "-backend"):
+        if names_option(word, "backend"):
+            _, equals, value = word.partition("=")
             backend = backend_name(value if equals else after)
     return backend
 
@@ -122,17 +128,22 @@ def run_on_ranks(main: Main) -> int:
         output.flush()
         return code
 
-    try:
-        code = exit_code_of(run, "mesh-run", errors)
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        errors.write(end.code + "\n" if isinstance(end.code, str) else "")
-    except BaseException:
-        code = 1
-        errors.write(traceback.format_exc())
+    code = _code_of_rank(run, errors)
     if not code and ranks.rank == 0:
         sys.stderr.write(errors.getvalue())
     code = ranks.finish(code, errors.getvalue())
     if ranks.rank == 0 and end_file is not None:
         Path(end_file).write_text(str(code))
     return code
+
+
+def _code_of_rank(run: Callable[[], int], errors: TextIO) -> int:
+    """Return the exit code of a run, whatever ends it; write the reason to `errors`."""
+    try:
+        return exit_code_of(run, "mesh-run", errors)
+    except SystemExit as end:
+        errors.write(end.code + "\n" if isinstance(end.code, str) else "")
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        errors.write(traceback.format_exc())
+        return 1

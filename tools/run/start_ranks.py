@@ -19,9 +19,7 @@ from threading import Thread, current_thread, main_thread
 from typing import IO, TextIO
 
 from ...ir.usage_error import UsageError
-from .ranks import END_VARIABLE, MPI, SIZES, process_file
-
-OPTIONS = ("--ranks", "-ranks")
+from .ranks import END_VARIABLE, MPI, SIZES, names_option, process_file
 
 _PR_SET_PDEATHSIG = 1
 
@@ -178,10 +176,9 @@ def without_option(argv: Sequence[str]) -> list[str]:
     found: list[str] = []
     rest = iter(argv)
     for word in rest:
-        name, equals, _ = word.partition("=")
-        if name not in (*OPTIONS, "--backend", "-backend"):
+        if not (names_option(word, "ranks") or names_option(word, "backend")):
             found.append(word)
-        elif not equals:
+        elif "=" not in word:
             next(rest, None)
     return found
 
