@@ -8,7 +8,9 @@ Python, which raises the error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -148,37 +150,37 @@ def conditions(
     Returns their registers: an empty list if the rules always hold, `None` if they never do or no
     comparison can tell.
     """
+    comparisons = _comparisons(builder, rules, numbers)
+    found = [builder.compare(*each) for each in comparisons if each[1] != each[2]]
+    if any(each == 0 for each in found):
+        return None
+    return [each for each in found if isinstance(each, Register)]
+
+
+def _comparisons(
+    builder: Builder, rules: SizeRules, numbers: Sequence[Register]
+) -> Iterator[tuple[str, IndexOrInt, IndexOrInt]]:
+    """Yield an order and the two numbers that must be in it, for each comparison of some rules."""
 
     def value(size: Size) -> IndexOrInt:
         return numbers[size.position] if isinstance(size, Word) else size
 
-    found: list[IndexOrInt] = []
     for left, right in rules.equal:
-        if value(left) != value(right):
-            found.append(builder.compare("eq", value(left), value(right)))
-    most, open_sizes = rules.most, list[Register]()
-    for size in map(value, rules.natural):
-        if isinstance(size, Register):
-            open_sizes.append(size)
-        elif size < 0:
-            return None
-        elif size > 1:
-            most //= size
+        yield "eq", value(left), value(right)
+    natural = [value(size) for size in rules.natural]
+    known = [size for size in natural if isinstance(size, int)]
+    open_sizes = [size for size in natural if isinstance(size, Register)]
+    yield "sle", 0, min(known, default=0)
+    most = rules.most // prod(size for size in known if size > 0)
     # If no size exceeds the root of the remaining limit, their product does not exceed the limit.
     bound = most if len(open_sizes) == 1 else int(most ** (1 / max(1, len(open_sizes)))) - 1
-    found += (builder.compare("ule", size, bound) for size in dict.fromkeys(open_sizes))
+    for size in dict.fromkeys(open_sizes):
+        yield "ule", size, bound
     if rules.total is not None:
         # The bounds above make sure that this product does not wrap.
         product: IndexOrInt = rules.unit
-        for size in map(value, rules.natural):
+        for size in natural:
             product = builder.multiply(product, size)
-        if product != value(rules.total):
-            found.append(builder.compare("eq", product, value(rules.total)))
-    before: IndexOrInt = 0
-    for size in map(value, rules.rising):
-        if size != before:
-            found.append(builder.compare("sle", before, size))
-        before = size
-    if any(each == 0 for each in found):
-        return None
-    return [each for each in found if isinstance(each, Register)]
+        yield "eq", product, value(rules.total)
+    for before, size in pairwise((0, *map(value, rules.rising))):
+        yield "sle", before, size

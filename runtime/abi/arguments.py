@@ -95,25 +95,25 @@ class InputTypes:
                 break
         else:
             return given
-        arrays: list[Any] = []
-        for index, (value, kind) in enumerate(zip(given, self._types, strict=True)):
-            is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
-            arrays.append(value if is_array else converted(f"input {index}", value, kind))
-        return arrays
+        return [_array(*row) for row in zip(range(count), given, self._types, strict=True)]
 
     def array(self, argument: int, value: npt.ArrayLike) -> Array:
         """Return one input as an array of its type. Raises InputError."""
         kind = self._types[argument]
-        is_array = isinstance(value, np.ndarray | np.generic)
-        role = f"input {argument}"
-        given = cast("Array", value) if is_array else converted(role, value, kind)
-        return checked_input(argument, given, kind)
+        return checked_input(argument, _array(argument, value, kind), kind)
 
     def check_number(self, function: str, argument: int) -> None:
         """Raise InputError if the function has no argument with this number."""
         count = len(self._types)
         if not 0 <= argument < count:
             raise InputError(f"@{function} has no input {argument}: it takes {count} inputs")
+
+
+def _array(index: int, value: Any, kind: ValueType) -> Array | DeviceArray:
+    """Return an input as an array of a type if it is none yet. Raises InputError."""
+    if isinstance(value, np.ndarray | np.generic | DeviceArray):
+        return cast("Array | DeviceArray", value)
+    return converted(f"input {index}", value, kind)
 
 
 def _on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
