@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
 
 from ..sharding.collective_matching import ANY_SIZE, CollectiveSignature
 from ..sharding.collective_rows import ALL_GATHER, BY_NAME, CollectiveRow
@@ -143,8 +142,3 @@ def shard_range(size: int, parts: int, index: int) -> tuple[int, int]:
     """Return the start and the length of a shard."""
     start, end = interval(size, parts, index)
     return start, end - start
-
-
-def around(shape: Shape, axis: int) -> tuple[int, int, int]:
-    """Return (elements outside of a dimension, its extent, elements inside of it)."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from ..sharding.collective_matching import DeviceState
 from ..sharding.collective_rows import SHIFT
 from .abi.arrays import Bytes, Words
-from .collectives import Collective, Group, around, shard_range
+from .collectives import Collective, Group
 from .commands import AnyCommand, Buffer, Command, run_commands
+from .moves import moves, piece_words
 from .native_registry import runtime_function
-from .threads.shared_memory_collectives import copy, copy_rows
+from .threads.shared_memory_collectives import copy, copy_section
 
 
 class RankError(RuntimeError):
@@ -130,11 +131,10 @@ def slice_command(
     collective: Collective, source: Buffer, result: Buffer, origin: object
 ) -> Command:
     """Return the command by which a process slices its shard from its own, replicated tensor."""
-    outer, size, inner = around(collective.source_shape, collective.axis)
-    start, length = shard_range(size, collective.group.size, collective.group.index)
-    item = inner * collective.source.storage_bytes
-    constants = (outer, length * item, length * item, size * item, 0, start * item)
-    return Command(runtime_function(copy_rows), (result, source), constants, origin)
+    own = collective.group.index
+    ((part, to),) = moves(collective, own, own)
+    constants = (to.start, part.start, *piece_words(to, part))
+    return Command(runtime_function(copy_section), (result, source), constants, origin)
 
 
 def empty_result(collective: Collective) -> npt.NDArray[Any]:

@@ -42,6 +42,20 @@ class ByteSection:
         return ByteSection(0, self.size, self.outer, self.size * self.inner, self.inner, self.size)
 
 
+def piece_words(to: ByteSection, origin: ByteSection) -> tuple[int, ...]:
+    """Return the constants by which native code copies the pieces of one section to another.
+
+    They are as `copy_pieces` of `threads/shared_memory_collectives.py` describes.
+    """
+    if to.is_contiguous and origin.is_contiguous:
+        return (to.bytes, 1, 0, 0, 1, 0, 0)
+    if to.inner == 1:
+        # One loop, the inner one, takes less time per piece.
+        return (to.size, 1, 0, 0, to.outer, to.outer_pitch, origin.outer_pitch)
+    outer = (to.outer, to.outer_pitch, origin.outer_pitch)
+    return (to.size, *outer, to.inner, to.inner_pitch, origin.inner_pitch)
+
+
 Move = tuple[ByteSection, ByteSection]
 """A section of a source, and the section of a result with the same pieces."""
 

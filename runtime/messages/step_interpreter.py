@@ -23,7 +23,6 @@ from ..intrinsics import (
     call_kernel,
     call_library,
     clear_bytes,
-    copy_bytes,
     load_field,
     load_u32,
     load_word,
@@ -44,6 +43,7 @@ from ..protocol import (
     arrive,
     back_off,
 )
+from ..threads.shared_memory_collectives import copy_pieces
 
 SOURCE = source_of(__file__)
 
@@ -236,21 +236,6 @@ def wait_at_barrier(context: int, barrier: int, participants: int, phase: int) -
     atomic_store(context + 8 * AT_BARRIER, 0)
     store_field(context, TURNS, field(context, TURNS) + 1)
     return 0
-
-
-def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> None:
-    """Copy pieces of bytes in two nested loops.
-
-    The words are [bytes, outer count, outer strides (to, from), inner count, inner strides (to,
-    from)].
-    """
-    for outer in range(constants[at + 1]):
-        to = target + outer * constants[at + 2]
-        origin = source + outer * constants[at + 3]
-        for inner in range(constants[at + 4]):
-            copy_bytes(
-                to + inner * constants[at + 5], origin + inner * constants[at + 6], constants[at]
-            )
 
 
 def reduce_pieces(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from ..moves import ByteSection
+from ..moves import ByteSection, piece_words
 from .step_interpreter import (
     CHECK,
     CLEAR,
@@ -108,12 +108,7 @@ class StepWriter:
         """Copy a section of bytes from one place to another."""
         if not origin.bytes:
             return
-        if to.is_contiguous and origin.is_contiguous:
-            to, origin = ByteSection(to.start, to.bytes), ByteSection(origin.start, origin.bytes)
-        loops = (to.outer, to.outer_pitch, origin.outer_pitch, to.inner)
-        pitches = (to.inner_pitch, origin.inner_pitch)
-        places = (*at(target, to), *at(source, origin))
-        self.words += (COPY, *places, to.size, *loops, *pitches)
+        self.words += (COPY, *at(target, to), *at(source, origin), *piece_words(to, origin))
 
     def clear(self, size: int) -> None:
         """Set the result to zero."""

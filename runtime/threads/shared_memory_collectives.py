@@ -5,8 +5,8 @@ scratch, signature]`; its constants are listed at each function. Collectives pul
 publishes the addresses of its buffers, waits for the others, reads what it needs from them, and
 waits again before anyone may overwrite its source.
 
-A participant publishes its source, result, size, signature and generation in its slot of the
-barrier (`protocol.py`).
+A participant publishes its source, result, signature and generation in its slot of the barrier
+(`protocol.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from ..protocol import (
     SIGNATURE,
     SLOT_WORDS,
     START,
-    TOO_NARROW,
     WAITING,
     arrive,
     wait,
@@ -32,13 +31,16 @@ from ..protocol import (
 
 SOURCE = source_of(__file__)
 
+COPY_WORDS = 10
+"""Constants of one copy of `pull`."""
+
 
 def slot(barrier: int, participant: int) -> int:
     """Return the address of the words that a participant publishes."""
     return barrier + 8 * (FIRST_SLOT + SLOT_WORDS * participant)
 
 
-def publish(bindings: Sequence[int], index: int, participants: int, size: int, phase: int) -> int:
+def publish(bindings: Sequence[int], index: int, participants: int, phase: int) -> int:
     """Publish this device's buffers, and wait until all participants have, as the phase allows.
 
     Returns 0, WAITING, RELEASED, or MISMATCHED if participants came for another collective.
@@ -48,26 +50,19 @@ def publish(bindings: Sequence[int], index: int, participants: int, size: int, p
     if phase != FINISH:
         store_word(mine, bindings[2])
         store_word(mine + 8, bindings[3])
-        store_word(mine + 16, size)
-        store_word(mine + 24, bindings[SIGNATURE])
+        store_word(mine + 16, bindings[SIGNATURE])
         # Kept in the own slot: another participant may start the next generation before this one
         # sees that its generation has ended.
-        store_word(mine + 32, arrive(barrier, participants))
+        store_word(mine + 24, arrive(barrier, participants))
     if phase == START:
         return WAITING
-    status = wait(barrier, load_word(mine + 32), group_status)
+    status = wait(barrier, load_word(mine + 24), group_status)
     if status != 0:
         return status
     for other in range(participants):
-        if load_word(slot(barrier, other) + 24) != bindings[SIGNATURE]:
+        if load_word(slot(barrier, other) + 16) != bindings[SIGNATURE]:
             return MISMATCHED
     return 0
-
-
-def shard_start(size: int, parts: int, index: int) -> int:
-    """Return the start of a shard: the last `size mod parts` shards are longer by one."""
-    shorter = parts - size % parts
-    return index * (size // parts) + max(0, index - shorter)
 
 
 def copy(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
@@ -76,130 +71,52 @@ def copy(bindings: Sequence[int], constants: Sequence[int], first: int, last: in
     return 0
 
 
-def copy_rows(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Copy rows of bytes from binding 1 to binding 0.
+def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> None:
+    """Copy pieces of bytes in two nested loops, which the constants from `at` on describe.
 
-    Constants: [rows, bytes of a row, target pitch, source pitch, target start, source start].
+    They are [bytes of a piece, outer count, outer strides (to, from), inner count, inner strides
+    (to, from)]: `piece_words` of `moves.py`.
     """
-    for row in range(constants[0]):
-        target = bindings[0] + constants[4] + row * constants[2]
-        source = bindings[1] + constants[5] + row * constants[3]
-        copy_bytes(target, source, constants[1])
+    size, outer_count, inner_count = constants[at], constants[at + 1], constants[at + 4]
+    outer_to, outer_from = constants[at + 2], constants[at + 3]
+    inner_to, inner_from = constants[at + 5], constants[at + 6]
+    for outer in range(outer_count):
+        to = target + outer * outer_to
+        origin = source + outer * outer_from
+        for inner in range(inner_count):
+            copy_bytes(to + inner * inner_to, origin + inner * inner_from, size)
+
+
+def copy_section(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
+    """Copy pieces of bytes from binding 1 to binding 0.
+
+    Constants: [target start, source start, then those of `copy_pieces`].
+    """
+    copy_pieces(bindings[0] + constants[0], bindings[1] + constants[1], constants, 2)
     return 0
 
 
-def join_shards(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Concatenate all sources, on the root or everywhere.
-
-    Constants: [participants, index, root (-1: all), rows, bytes of a row of the own source].
-    """
-    barrier, group_status = bindings[0], bindings[1]
-    participants, index, root, rows = constants[0], constants[1], constants[2], constants[3]
-    status = publish(bindings, index, participants, constants[4], first)
-    if status != 0:
-        return status
-    pitch = 0
-    for other in range(participants):
-        pitch += load_word(slot(barrier, other) + 16)
-    if root >= 0 and root != index:
-        clear_bytes(bindings[3], rows * pitch)
-    else:
-        start = bindings[3]
-        for other in range(participants):
-            source = load_word(slot(barrier, other))
-            size = load_word(slot(barrier, other) + 16)
-            for row in range(rows):
-                copy_bytes(start + row * pitch, source + row * size, size)
-            start += size
-    return wait_for_devices(barrier, participants, group_status)
-
-
-def joined_size(barrier: int, participants: int, index: int, order: int) -> int:
-    """Return the extent of an all-to-all's result along the concatenated dimension."""
-    total = 0
-    for other in range(participants):
-        size = load_word(slot(barrier, other) + 16)
-        if order == 2:
-            start = shard_start(size, participants, index)
-            size = shard_start(size, participants, index + 1) - start
-        total += size
-    return total
-
-
-def all_to_all(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Split all sources along one dimension, and concatenate the pieces along another.
-
-    Constants: [participants, index, outer, split size, middle, concat size, inner bytes, order].
-    Order 0: the split dimension is outside of the concatenated one; 1: inside; 2: they are the
-    same. Sizes are those of the own source; the concatenated sizes of others may differ.
-    """
-    barrier, group_status = bindings[0], bindings[1]
-    participants, index, outer = constants[0], constants[1], constants[2]
-    split, middle, joined, inner = constants[3], constants[4], constants[5], constants[6]
-    order = constants[7]
-    result = bindings[3]
-    status = publish(bindings, index, participants, joined, first)
-    if status != 0:
-        return status
-    start = shard_start(split, participants, index)
-    length = shard_start(split, participants, index + 1) - start
-    total = joined_size(barrier, participants, index, order)
-    offset = 0
-    for other in range(participants):
-        source = load_word(slot(barrier, other))
-        size = load_word(slot(barrier, other) + 16)
-        if order == 0:
-            for row in range(outer):
-                for position in range(length * middle):
-                    target_row = row * length * middle + position
-                    source_row = (row * split + start) * middle + position
-                    copy_bytes(
-                        result + (target_row * total + offset) * inner,
-                        source + source_row * size * inner,
-                        size * inner,
-                    )
-            offset += size
-        elif order == 1:
-            for row in range(outer):
-                for position in range(size * middle):
-                    target_row = (row * total + offset) * middle + position
-                    source_row = row * size * middle + position
-                    copy_bytes(
-                        result + target_row * length * inner,
-                        source + (source_row * split + start) * inner,
-                        length * inner,
-                    )
-            offset += size
-        else:
-            begin = shard_start(size, participants, index)
-            piece = shard_start(size, participants, index + 1) - begin
-            for row in range(outer):
-                copy_bytes(
-                    result + (row * total + offset) * inner,
-                    source + (row * size + begin) * inner,
-                    piece * inner,
-                )
-            offset += piece
-    return wait_for_devices(barrier, participants, group_status)
-
-
 def pull(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Copy rows from one other device; the result is zero without a sender.
+    """Copy pieces of the participants' sources to the own result.
 
-    Constants: [participants, index, sender (-1: none), rows, bytes of a row, source pitch, source
-    start].
+    Constants: [participants, index, a status with which to fail (0: none), bytes of the result to
+    clear, copies; for each of them the participant, the target start, the source start, and the
+    constants of `copy_pieces`].
     """
-    barrier, group_status = bindings[0], bindings[1]
-    participants, index, sender = constants[0], constants[1], constants[2]
-    status = publish(bindings, index, participants, 0, first)
+    barrier, group_status, result = bindings[0], bindings[1], bindings[3]
+    participants = constants[0]
+    status = publish(bindings, constants[1], participants, first)
+    if status == 0:
+        status = constants[2]
     if status != 0:
         return status
-    if sender >= 0:
-        source = load_word(slot(barrier, sender)) + constants[6]
-        for row in range(constants[3]):
-            copy_bytes(bindings[3] + row * constants[4], source + row * constants[5], constants[4])
-    else:
-        clear_bytes(bindings[3], constants[3] * constants[4])
+    if constants[3] != 0:
+        clear_bytes(result, constants[3])
+    at = 5
+    for _ in range(constants[4]):
+        source = load_word(slot(barrier, constants[at])) + constants[at + 2]
+        copy_pieces(result + constants[at + 1], source, constants, at + 3)
+        at += COPY_WORDS
     return wait_for_devices(barrier, participants, group_status)
 
 
@@ -238,7 +155,7 @@ def all_reduce(bindings: Sequence[int], constants: Sequence[int], first: int, la
     participants, index, root, count = constants[0], constants[1], constants[2], constants[3]
     source_bytes, result_bytes, reduction = constants[4], constants[5], constants[6]
     scratch = bindings[4]
-    status = publish(bindings, index, participants, 0, first)
+    status = publish(bindings, index, participants, first)
     if status != 0:
         return status
     if root >= 0 or count * participants <= 4096:
@@ -271,7 +188,7 @@ def reduce_scatter(bindings: Sequence[int], constants: Sequence[int], first: int
     participants, index, rows, pitch = constants[0], constants[1], constants[2], constants[3]
     start, length = constants[4], constants[5]
     source_bytes, result_bytes, reduction = constants[6], constants[7], constants[8]
-    status = publish(bindings, index, participants, 0, first)
+    status = publish(bindings, index, participants, first)
     if status != 0:
         return status
     for row in range(rows):
@@ -284,38 +201,4 @@ def reduce_scatter(bindings: Sequence[int], constants: Sequence[int], first: int
             (row * pitch + start) * source_bytes,
             length,
         )
-    return wait_for_devices(barrier, participants, group_status)
-
-
-def exchange_halo(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Copy the source to the result, and fill its halos from the neighbours.
-
-    Constants: [participants, index, rows, own size, inner bytes, low, high]. Sources and results
-    include the halos. Halos of sources are never read, so all devices may write theirs at the same
-    time. Returns TOO_NARROW if a neighbour's own part is narrower than the halo.
-    """
-    barrier, group_status = bindings[0], bindings[1]
-    participants, index, rows, size = constants[0], constants[1], constants[2], constants[3]
-    inner, low, high = constants[4], constants[5], constants[6]
-    result = bindings[3]
-    status = publish(bindings, index, participants, size, first)
-    if status != 0:
-        return status
-    copy_bytes(result, bindings[2], rows * size * inner)
-    if low > 0 and index > 0:
-        source = load_word(slot(barrier, index - 1))
-        other = load_word(slot(barrier, index - 1) + 16)
-        if other - low - high < low:
-            return TOO_NARROW
-        for row in range(rows):
-            start = source + (row * other + other - high - low) * inner
-            copy_bytes(result + row * size * inner, start, low * inner)
-    if high > 0 and index < participants - 1:
-        source = load_word(slot(barrier, index + 1))
-        other = load_word(slot(barrier, index + 1) + 16)
-        if other - low - high < high:
-            return TOO_NARROW
-        for row in range(rows):
-            start = source + (row * other + low) * inner
-            copy_bytes(result + (row * size + size - high) * inner, start, high * inner)
     return wait_for_devices(barrier, participants, group_status)

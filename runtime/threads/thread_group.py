@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from math import prod
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
@@ -15,14 +16,15 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
-from ...sharding.collective_rows import SHIFT, UPDATE_HALO
+from ...sharding.collective_rows import UPDATE_HALO
 from ..abi.arrays import Words
 from ..abi.native_code import Native
-from ..collectives import Collective, Group, around, shard_range
+from ..collectives import Collective, Group
 from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
 from ..communicator import Communicator
+from ..moves import ByteSection, halo_is_too_wide, moves, piece_words, reduced_section
 from ..native_registry import runtime_function, runtime_functions
-from ..protocol import RESUMPTIONS, barrier_words
+from ..protocol import RESUMPTIONS, TOO_NARROW, barrier_words
 from ..reductions import reduction_kernel
 from . import shared_memory_collectives as shared_memory
 from .message_queues import MessageQueue, post_message, take_message
@@ -339,7 +341,7 @@ class ThreadCommunicator(Communicator):
     def collective_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
-        function, constants = _native_collective(collective)
+        function, constants = _native_collective(collective), _constants(collective)
         participants = collective.group.size
         scratch = Buffer(8 * (participants + 2))
         words = self._threads.barrier(collective.group)
@@ -391,61 +393,50 @@ def message_functions() -> set[Native]:
 
 def collective_functions(collective: Collective) -> set[Native]:
     """Return the native functions that carry out a collective between threads."""
-    functions = [shared_memory.copy, shared_memory.copy_rows]
+    functions = [shared_memory.copy, shared_memory.copy_section]
     if not collective.row.is_local:
-        functions.append(_native_collective(collective)[0])
+        functions.append(_native_collective(collective))
     found = set(runtime_functions(*functions))
     if collective.row.reduces:
         found.add(reduction_kernel(collective))
     return found
 
 
-def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int, ...]]:
-    """Return the native function of a collective and its constants.
+def _native_collective(collective: Collective) -> FunctionType:
+    """Return the native function that carries out a collective."""
+    if not collective.row.reduces:
+        return shared_memory.pull
+    return shared_memory.reduce_scatter if collective.row.divides else shared_memory.all_reduce
 
-    What the row of the collective says decides: whether it divides, joins or reduces.
-    """
+
+def _constants(collective: Collective) -> tuple[int, ...]:
+    """Return the constants of a collective's native function."""
     group = collective.group
-    item = collective.source.storage_bytes
-    root = -1 if collective.root is None else collective.root
-    head = (group.size, group.index)
-    shape = collective.source_shape
-    if collective.row is UPDATE_HALO:
-        outer, size, inner = around(shape, collective.axis)
-        widths = (collective.low, collective.high)
-        return shared_memory.exchange_halo, (*head, outer, size, inner * item, *widths)
-    if collective.row is SHIFT:
-        size = prod(shape) * item
-        sender = -1 if collective.sender is None else collective.sender
-        return shared_memory.pull, (*head, sender, 1, size, size, 0)
-    if collective.row.divides and collective.row.joins:
-        return shared_memory.all_to_all, (*head, *_all_to_all_constants(collective))
-    if collective.row.joins:
-        outer, size, inner = around(shape, collective.axis)
-        return shared_memory.join_shards, (*head, root, outer, size * inner * item)
-    if collective.row.reduces:
-        reduction = reduction_kernel(collective).address
-        target = collective.result.storage_bytes
-        if not collective.row.divides:
-            return shared_memory.all_reduce, (*head, root, prod(shape), item, target, reduction)
-        outer, size, inner = around(shape, collective.axis)
-        start, length = shard_range(size, *head)
-        runs = (outer, size * inner, start * inner, length * inner)
-        return shared_memory.reduce_scatter, (*head, *runs, item, target, reduction)
-    if collective.row.divides:
-        outer, size, inner = around(shape, collective.axis)
-        start, length = shard_range(size, *head)
-        row, pitch = length * inner * item, size * inner * item
-        return shared_memory.pull, (*head, root, outer, row, pitch, start * inner * item)
-    size = prod(shape) * item
-    return shared_memory.pull, (*head, root, 1, size, size, 0)
+    if not collective.row.reduces:
+        return (group.size, group.index, *_pulled(collective))
+    source, target = collective.source.storage_bytes, collective.result.storage_bytes
+    reduction = source, target, reduction_kernel(collective).address
+    if not collective.row.divides:
+        root = -1 if collective.root is None else collective.root
+        return (group.size, group.index, root, prod(collective.source_shape), *reduction)
+    part = reduced_section(collective, group.index)
+    row = (each // source for each in (part.outer_pitch, part.start, part.size))
+    return (group.size, group.index, part.outer, *row, *reduction)
 
 
-def _all_to_all_constants(collective: Collective) -> tuple[int, ...]:
-    shape, split, joined = collective.source_shape, collective.axis, collective.concat_axis
-    low, high = min(split, joined), max(split, joined)
-    outer, inner = prod(shape[:low]), prod(shape[high + 1 :]) * collective.source.storage_bytes
-    if split == joined:
-        return (outer, shape[split], 1, shape[split], inner, 2)
-    middle = prod(shape[low + 1 : high])
-    return (outer, shape[split], middle, shape[joined], inner, int(split > joined))
+def _pulled(collective: Collective) -> list[int]:
+    """Return the constants of `pull`: what a process copies from each participant."""
+    group, own = collective.group, collective.group.index
+    is_halo = collective.row is UPDATE_HALO
+    copies = [
+        (member, to.start, origin.start, *piece_words(to, origin))
+        for member in range(group.size)
+        for origin, to in moves(collective, member, own)
+    ]
+    size = prod(collective.result_shape) * collective.result.storage_bytes
+    if is_halo:
+        whole = ByteSection(0, size)
+        copies.insert(0, (own, 0, 0, *piece_words(whole, whole)))
+    status = TOO_NARROW if is_halo and halo_is_too_wide(collective) else 0
+    # The result of a device to which nobody sends is zero.
+    return [status, 0 if copies else size, len(copies), *chain.from_iterable(copies)]
