@@ -14,9 +14,9 @@ from ..sharding.collective_rows import SHIFT
 from .abi.arrays import Bytes, Words
 from .collectives import Collective, Group
 from .commands import AnyCommand, Buffer, Command, run_commands
-from .moves import moves, piece_words
+from .moves import ByteSection, Move, moves, piece_words
 from .native_registry import runtime_function
-from .threads.shared_memory_collectives import copy, copy_section
+from .threads.shared_memory_collectives import copy_section
 
 
 class RankError(RuntimeError):
@@ -124,7 +124,8 @@ class Communicator(ABC):
 
 def copy_command(source: Buffer, result: Buffer, size: int, origin: object) -> Command:
     """Return a command that copies bytes within a device."""
-    return Command(runtime_function(copy), (result, source), (size,), origin)
+    whole = ByteSection(0, size)
+    return _section_command(source, result, (whole, whole), origin)
 
 
 def slice_command(
@@ -132,7 +133,12 @@ def slice_command(
 ) -> Command:
     """Return the command by which a process slices its shard from its own, replicated tensor."""
     own = collective.group.index
-    ((part, to),) = moves(collective, own, own)
+    (move,) = moves(collective, own, own)
+    return _section_command(source, result, move, origin)
+
+
+def _section_command(source: Buffer, result: Buffer, move: Move, origin: object) -> Command:
+    part, to = move
     constants = (to.start, part.start, *piece_words(to, part))
     return Command(runtime_function(copy_section), (result, source), constants, origin)
 

@@ -6,6 +6,7 @@ A rule adds the steps that one process performs in a call of the collective.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -42,23 +43,19 @@ from ..kernels.collective_combiners import combiner
 from ..kernels.static_values import tensor_element
 
 
+@dataclass(slots=True, eq=False)
 class CollectiveCall:
-    """The input and output of a rule for a collective."""
+    """The input and output of a rule for a collective.
 
-    def __init__(self, process: Process, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
-        """Prepare a call without steps.
+    - `shape`: the local operand's shape, with `DYNAMIC_SIZE` where dynamic;
+    - `numbers`: the values of index operands;
+    - `steps`: what the process does, which the rule adds.
+    """
 
-        - `shape`: the local operand's shape, with `DYNAMIC_SIZE` where dynamic;
-        - `numbers`: the values of index operands.
-        """
-        self.process = process
-        self.shape = shape
-        self.steps: list[ExchangeStep] = []
-        self._numbers = numbers
-
-    def number(self, value: SSAValue) -> int:
-        """Return the value of an index operand."""
-        return self._numbers[value]
+    process: Process
+    shape: Shape
+    numbers: Mapping[SSAValue, int]
+    steps: list[ExchangeStep] = field(default_factory=list[ExchangeStep])
 
     def collective(
         self,
@@ -112,7 +109,7 @@ def _rank(
     call: CollectiveCall, op: Operation, grid: Grid, axes: Axes, name: str
 ) -> tuple[int, tuple[int, ...]]:
     """Return the rank in the group that an attribute names, and its multi-index."""
-    return place_in_group(op, grid, axes, name, [call.number(each) for each in op.operands[1:]])
+    return place_in_group(op, grid, axes, name, [call.numbers[each] for each in op.operands[1:]])
 
 
 def _meet(
@@ -177,7 +174,7 @@ def _receive(call: CollectiveCall, op: Operation) -> None:
 
 def _update_halo(call: CollectiveCall, op: Operation) -> None:
     grid = resolve_grid(op, call.process)
-    exchanges = halo_exchanges(op, [call.number(each) for each in op.operands[1:]])
+    exchanges = halo_exchanges(op, [call.numbers[each] for each in op.operands[1:]])
     for dimension, axes, (low, high) in exchanges:
         group = group_of(grid, call.process.index, axes)
         signature = collective_signature(

@@ -40,7 +40,6 @@ from .arrays import (
     UnsupportedType,
     Value,
     ValueType,
-    container,
     dtype_named,
     integer_value,
     is_float_dtype,
@@ -51,11 +50,6 @@ from .arrays import (
 @lru_cache(256)
 def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
     """Return the NumPy dtype of an element type. Raises UnsupportedType if there is none."""
-    width = integer_width(element_type)
-    if width == 1:
-        return np.dtype(np.bool_)
-    if width is not None:
-        return container(width, is_unsigned(element_type))
     return dtype_named(str(element_type))
 
 

@@ -52,8 +52,7 @@ def _condition(instruction: Instruction, function: HostFunction) -> int | None:
     name = instruction.kind.name
     if name != "andi_i1" and not (name.startswith("cmpi") and name.endswith("_i64")):
         return None
-    numbers = [_number(each, function) for each in instruction.operands[1:]]
-    left, right = numbers
+    left, right = (_number(each, function) for each in instruction.operands[1:])
     if left is None or right is None:
         return None
     if name == "andi_i1":
@@ -164,8 +163,7 @@ def _is_settled(instruction: Instruction, function: HostFunction, accepts: Accep
     if instruction.kind.name != "check":
         return False
     number, registers = instruction.operands
-    if not isinstance(number, int) or not isinstance(registers, tuple):
-        return False
-    found = [function.constants.get(each) for each in registers if isinstance(each, Register)]
-    numbers = [each for each in found if isinstance(each, int)]
-    return len(numbers) == len(registers) and accepts(number, numbers)
+    assert isinstance(number, int) and isinstance(registers, tuple)
+    found = [_number(each, function) for each in registers]
+    numbers = [each for each in found if each is not None]
+    return len(numbers) == len(found) and accepts(number, numbers)

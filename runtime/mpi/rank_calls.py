@@ -8,9 +8,10 @@ import platform
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
+from itertools import chain
 from math import prod
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -246,12 +247,11 @@ def _timeline_of_all(own: Timeline, communicator: Communicator) -> Timeline:
     # All ranks read their clocks after the same exchange; processes of one machine share a clock.
     here = crc32(platform.node().encode())
     clocks = communicator.exchange(world, ENDED, (here, perf_counter_ns()))
-    text = json.dumps([astuple(each) for each in own.events]).encode()
     events: list[Event] = []
-    everywhere = gather_everywhere(communicator, [np.frombuffer(text, np.uint8)])
-    for (host, now), (data,) in zip(clocks, everywhere, strict=True):
+    everywhere = _gathered_rows(communicator, own.events)
+    for (host, now), rows in zip(clocks, everywhere, strict=True):
         shift = clocks[0][1] - now if host != clocks[0][0] else 0
-        for row in json.loads(data.tobytes()):
+        for row in rows:
             kind, name, process, device, start, end, amount, group, number = row
             times = start + shift, end + shift
             more = tuple(group), tuple(number)
@@ -265,29 +265,18 @@ def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatisti
 
     `rows` are those of this rank. Raises InputError if other ranks do not take part.
     """
-    names = "\0".join(each.name for each in rows).encode()
-    numbers = [
-        (
-            -1 if each.process is None else each.process,
-            each.memory.arena_bytes,
-            each.memory.transient_bytes,
-            each.memory.constant_bytes,
-            each.memory.boundary_bytes,
-            each.dispatches,
-            each.received_bytes,
-            -1 if each.sent_messages is None else each.sent_messages,
-        )
-        for each in rows
-    ]
-    own = [np.frombuffer(names, np.uint8), np.array(numbers, np.int64).reshape(len(rows), 8)]
-    found: list[DeviceStatistics] = []
     with _asked_by_all("statistics"):
-        everywhere = gather_everywhere(join_ranks(), own)
-    for text, table in everywhere:
-        for name, row in zip(text.tobytes().decode().split("\0"), table.tolist(), strict=False):
-            process, *memory, dispatches, received, sent = row
-            sizes = DeviceMemory(*memory)
-            at = None if process < 0 else process
-            messages = None if sent < 0 else sent
-            found.append(DeviceStatistics(name, sizes, dispatches, received, at, messages))
-    return found
+        everywhere = _gathered_rows(join_ranks(), rows)
+    return [
+        DeviceStatistics(name, DeviceMemory(*memory), *more)
+        for name, memory, *more in chain.from_iterable(everywhere)
+    ]
+
+
+def _gathered_rows(
+    communicator: Communicator, own: Sequence[Event | DeviceStatistics]
+) -> list[list[Any]]:
+    """Gather records from all ranks, each as a list of its fields; a collective call."""
+    text = json.dumps([astuple(each) for each in own]).encode()
+    everywhere = gather_everywhere(communicator, [np.frombuffer(text, np.uint8)])
+    return [json.loads(data.tobytes()) for (data,) in everywhere]

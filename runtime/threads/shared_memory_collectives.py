@@ -65,12 +65,6 @@ def publish(bindings: Sequence[int], index: int, participants: int, phase: int) 
     return 0
 
 
-def copy(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Copy `constants[0]` bytes from binding 1 to binding 0."""
-    copy_bytes(bindings[0], bindings[1], constants[0])
-    return 0
-
-
 def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> None:
     """Copy pieces of bytes in two nested loops, which the constants from `at` on describe.
 

@@ -388,12 +388,12 @@ class ThreadCommunicator(Communicator):
 
 def message_functions() -> set[Native]:
     """Return the native functions that carry out messages between threads."""
-    return set(runtime_functions(shared_memory.copy, post_message, take_message))
+    return set(runtime_functions(shared_memory.copy_section, post_message, take_message))
 
 
 def collective_functions(collective: Collective) -> set[Native]:
     """Return the native functions that carry out a collective between threads."""
-    functions = [shared_memory.copy, shared_memory.copy_section]
+    functions = [shared_memory.copy_section]
     if not collective.row.is_local:
         functions.append(_native_collective(collective))
     found = set(runtime_functions(*functions))

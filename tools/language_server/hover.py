@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from math import prod
 
@@ -15,6 +14,7 @@ from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import Remark
 from ...ir.tensor_types import element_bytes
 from ..diagnostics import position_of
+from ..opt.help import paragraphs
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .definitions import reference_at
 from .positions import rest_of_line
@@ -120,6 +120,4 @@ def _of_operation(
 
 def documentation(kind: type[Operation]) -> str:
     """Return the first paragraph of an operation's docstring; empty if it only repeats the name."""
-    text = kind.__dict__.get("__doc__")
-    first = inspect.cleandoc(text).partition("\n\n")[0] if isinstance(text, str) else ""
-    return "" if first.strip("`.") == kind.name else first
+    return next(iter(paragraphs(kind)), "")
