@@ -81,6 +81,15 @@ def fold_size_of_resource(op: Operation, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, (), sizes[:1])
 
 
+@rewrites("stream.channel.rank", "stream.channel.count")
+def fold_place_in_channel(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold the rank or count of a channel to the one that it is created with."""
+    owner = op.operands[0].owner
+    if isinstance(owner, Operation) and owner.name == "stream.channel.create":
+        if given := values(owner, op.name.removeprefix("stream.channel.")):
+            rewriter.replace(op, (), given)
+
+
 @rewrites(ResourceSubviewOp)
 def fold_subview(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold a subview of a subview, and a subview of a whole resource."""

@@ -231,16 +231,27 @@ def _only_number(value: SSAValue, facts: Sequence[IntAssumptionAttr]) -> Integer
     return IntegerAttr(least.value.data, cast(IndexType, value.type))
 
 
+def _combined(
+    facts: Sequence[IntAssumptionAttr], others: Sequence[IntAssumptionAttr]
+) -> list[IntAssumptionAttr]:
+    """Return what both say at each call site; a single fact holds at all of them."""
+    count = max(len(facts), len(others))
+    every, each = (list(side) * count if len(side) == 1 else side for side in (facts, others))
+    return [one.and_also(other) for one, other in zip(every, each, strict=True)]
+
+
 @rewrites("util.assume.int")
 def fold_assumptions(op: AssumeIntOp, rewriter: PatternRewriter) -> None:
     """Assume each fact once, and nothing of constants; fold what can be one number only.
 
-    Of several facts about one operand the last remain.
+    Facts about one operand are combined:
+    `%a<umin = 2, udiv = 4>, %a<umax = 8, udiv = 6>` -> `%a<umin = 2, umax = 8, udiv = 12>`.
     """
     facts: dict[SSAValue, ArrayAttr[IntAssumptionAttr]] = {}
     for value, found in zip(op.operands, op.assumptions, strict=True):
         if constant_integer(value) is None and _only_number(value, found.data) is None:
-            facts[value] = ArrayAttr(found.data[:1]) if len(set(found)) == 1 else found
+            every = _combined(facts[value].data, found.data) if value in facts else found.data
+            facts[value] = ArrayAttr(every[:1] if len(set(every)) == 1 else every)
     if (*facts, *facts.values()) == (*op.operands, *op.assumptions):
         return
     new = AssumeIntOp.build(

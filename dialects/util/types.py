@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import lcm
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, NoneAttr, StringAttr
@@ -107,3 +108,13 @@ class IntAssumptionAttr(FieldsAttribute):
     umax: IntegerAttr[IndexType] | NoneAttr
     udiv: IntegerAttr[IndexType] | NoneAttr
     FIELDS: ClassVar[Mapping[str, Kind]] = dict.fromkeys(("umin", "umax", "udiv"), _NATURAL)
+
+    def and_also(self, other: IntAssumptionAttr) -> IntAssumptionAttr:
+        """Return what is known if both hold."""
+        fields: list[IntegerAttr[IndexType] | NoneAttr] = []
+        for name, both in (("umin", max), ("umax", min), ("udiv", lcm)):
+            pair = (getattr(self, name), getattr(other, name))
+            numbers = [each.value.data for each in pair if isinstance(each, IntegerAttr)]
+            known = IntegerAttr.from_index_int_value(both(*numbers, *numbers)) if numbers else pair[0]
+            fields.append(known)
+        return IntAssumptionAttr(*fields)

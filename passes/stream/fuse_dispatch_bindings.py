@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.dispatch_directives import ACCESS
 from ...dialects.stream.types import BindingType
-from ...ir.attribute_access import boundary_attributes
+from ...ir.attribute_access import boundary_attributes, constant_integer
 from ...ir.index import BuilderIndices, constant_index
 from ...ir.locations import builder_before
 from ..manager.module_pass import module_pass
@@ -133,7 +133,9 @@ def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> No
 def _shift(subspan: Operation, offset: SSAValue) -> None:
     """Add an offset to a subspan."""
     indices = BuilderIndices(builder_before(subspan))
-    subspan.operands[1] = indices.sum(subspan.operands[1], offset)
+    start = subspan.operands[1]
+    terms = (start, offset) if constant_integer(start) is None else (offset, start)
+    subspan.operands[1] = indices.sum(*terms)
 
 
 def _bind_whole(dispatch: CmdDispatchOp, bindings: Bindings) -> None:

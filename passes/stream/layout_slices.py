@@ -58,24 +58,18 @@ def _lay_out(pack: ResourcePackOp) -> None:
     offsets: dict[int, IndexOrInt] = dict(zip(fixed, packed, strict=True))
     base: IndexOrInt = known(pack.offset) if pack.offset is not None else 0
     end: IndexOrInt = total
-    bins: dict[SSAValue, list[Bin]] = {}
-    strides: dict[SSAValue, SSAValue] = {}
-    for number, size in enumerate(sizes):
-        if isinstance(size, int):
-            continue
-        same = bins.setdefault(size, [])
-        bin_ = next((other for other in same if other.is_free(lifetimes[number])), None)
-        if bin_ is None:
-            if size not in strides:
-                align = AlignOp.build(
-                    operands=[size, indices.index(alignment)], result_types=[size.type]
-                )
-                strides[size] = builder.insert(align).results[0]
-            bin_ = Bin(end, [])
-            same.append(bin_)
-            end = indices.add(end, strides[size])
-        bin_.lifetimes.append(lifetimes[number])
-        offsets[number] = bin_.offset
+    for size in dict.fromkeys(each for each in sizes if isinstance(each, SSAValue)):
+        align = AlignOp.build(operands=[size, indices.index(alignment)], result_types=[size.type])
+        stride = builder.insert(align).results[0]
+        bins: list[Bin] = []
+        for number in (number for number, each in enumerate(sizes) if each is size):
+            bin_ = next((other for other in bins if other.is_free(lifetimes[number])), None)
+            if bin_ is None:
+                bin_ = Bin(end, [])
+                bins.append(bin_)
+                end = indices.add(end, stride)
+            bin_.lifetimes.append(lifetimes[number])
+            offsets[number] = bin_.offset
     pack.total_length.replace_all_uses_with(indices.index(indices.add(base, end)))
     for number, result in enumerate(pack.packed_offsets):
         result.replace_all_uses_with(indices.index(indices.add(base, offsets[number])))

@@ -138,14 +138,14 @@ class ConstantPacker:
         """Upload constants of the program; return the timepoint when they are available."""
         alignment = self._limits.alignment
         value = _composite(self._operation, constants, alignment)
-        total = constant_index(self._total(constants), self._builder)
+        start = joined((), self._builder)
         buffer = self._builder.insert(
             BufferConstantOp.build(
                 result_types=[BufferType()],
                 properties={"value": value, "alignment": IntegerAttr(alignment, INDEX)},
             )
         ).results[0]
-        start = joined((), self._builder)
+        total = constant_index(self._total(constants), self._builder)
         type_ = constants[0].result.type
         if any(map(_is_written, constants)):
             resource, ready = _read(buffer, total, type_, start, self._here)

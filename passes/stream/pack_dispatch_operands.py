@@ -30,7 +30,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.arith.dialect import IndexCastUIOp
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.types import BindingType
-from ...ir.attribute_access import boundary_attributes
+from ...ir.attribute_access import boundary_attributes, constant_integer
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, located_builder
@@ -78,13 +78,16 @@ def _words(
 ) -> Sequence[SSAValue]:
     """Emit the words of a number."""
     if isinstance(value.type, ComplexType):
-        parts = (builder.insert(part(value)).results[0] for part in (ReOp, ImOp))
+        parts = [builder.insert(part(value)).results[0] for part in (ReOp, ImOp)]
         return tuple(
             word for part in parts for word in _words(operation, part, builder, index_bits)
         )
     type_: Attribute = value.type
     bits = _bits(operation, type_, index_bits)
     whole = i64 if bits > 32 else i32
+    if (number := constant_integer(value)) is not None and type_ != i32:
+        unsigned = number % (1 << bits)
+        return tuple(_word(unsigned >> low, builder) for low in range(0, whole.bitwidth, 32))
     if isinstance(type_, IndexType):
         value = builder.insert(IndexCastUIOp.build(operands=[value], result_types=[whole])).result
     elif not isinstance(type_, IntegerType):
@@ -97,6 +100,12 @@ def _words(
     shift = builder.insert(ConstantOp(IntegerAttr(32, i64))).result
     upper = builder.insert(ShRUIOp(value, shift)).result
     return lower, builder.insert(TruncIOp(upper, i32)).result
+
+
+def _word(number: int, builder: Builder) -> SSAValue:
+    """Emit the lower 32 bits of a number."""
+    word = IntegerAttr(number, i32, truncate_bits=True)
+    return builder.insert(ConstantOp(word)).result
 
 
 def _bits(operation: Operation, type_: Attribute, index_bits: int) -> int:

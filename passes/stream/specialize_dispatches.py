@@ -8,13 +8,13 @@ becomes
     stream.cmd.dispatch @ex::@f(%n, %c0 : index, index) {...}
     stream.cmd.dispatch @ex::@f(%m, %c1 : index, index) {...}
 
-The kernel looks its constants up in tables with one entry per dispatch. If a kernel is dispatched
+The kernel looks its constants up in a table for each type, with a row per dispatch. If a kernel is dispatched
 once, or the same constant is passed everywhere, the kernel contains the constant itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.builder import Builder
@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.tensor import ExtractOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...ir.index import constant_index
@@ -93,40 +93,44 @@ def _keep_constants(
     function: Operation, block: Block, columns: Sequence[Column | None], by_site: bool
 ) -> None:
     """Replace arguments by constants, or by lookups with the number of the dispatch."""
-    numbers = uniform_arguments(block)
     builder = located_builder(InsertPoint.at_start(block), function)
-    site: SSAValue | None = None
-    if by_site:
-        site = block.insert_arg(IndexType(), len(block.args))
     replaced: dict[BlockArgument, SSAValue] = {}
-    for argument, column in zip(numbers, columns, strict=True):
+    tables: dict[Attribute, dict[BlockArgument, Column]] = {}
+    for argument, column in zip(uniform_arguments(block), columns, strict=True):
         if column is None:
             continue
-        if site is None or len(set(column)) == 1:
+        if len(set(column)) == 1:
             replaced[argument] = builder.insert(ConstantOp(column[0])).result
         else:
-            replaced[argument] = _looked_up(column, site, builder)
+            tables.setdefault(argument.type, {})[argument] = column
+    if by_site:
+        site = block.insert_arg(IndexType(), len(block.args))
+        for table in tables.values():
+            found = _looked_up(list(table.values()), site, builder)
+            replaced.update(zip(table, found, strict=True))
     replace_arguments(function, block, replaced)
 
 
-def _looked_up(column: Column, site: SSAValue, builder: Builder) -> SSAValue:
-    """Emit the lookup of a dispatch's entry; tables hold indices as integers."""
-    type_ = column[0].type
+def _looked_up(columns: Sequence[Column], site: SSAValue, builder: Builder) -> Iterator[SSAValue]:
+    """Emit the lookups of a dispatch's row; tables hold indices as integers."""
+    type_ = columns[0][0].type
+    rows = [list(row) for row in zip(*columns, strict=True)]
     if isinstance(type_, IndexType):
-        small = all(-(2**31) <= each.value.data < 2**31 for each in column)
-        column = [IntegerAttr(int(each.value.data), i32 if small else i64) for each in column]
-    element = column[0].type
-    table = builder.insert(ConstantOp(_table(column))).result
-    entry = builder.insert(ExtractOp(table, [site], element)).result
-    if element == type_:
-        return entry
-    return builder.insert(IndexCastOp(entry, type_)).result
+        small = all(-(2**31) <= each.value.data < 2**31 for row in rows for each in row)
+        whole = i32 if small else i64
+        rows = [[IntegerAttr(int(each.value.data), whole) for each in row] for row in rows]
+    element = rows[0][0].type
+    table = builder.insert(ConstantOp(_table(rows))).result
+    for number in range(len(columns)):
+        entry = ExtractOp(table, [site, constant_index(number, builder)], element)
+        found = builder.insert(entry).result
+        yield found if element == type_ else builder.insert(IndexCastOp(found, type_)).result
 
 
-def _table(column: Column) -> DenseIntOrFPElementsAttr:
-    shape = [len(column)]
-    numbers = [each.value.data for each in column]
-    element = column[0].type
+def _table(rows: Sequence[Sequence[Constant]]) -> DenseIntOrFPElementsAttr:
+    shape = [len(rows), len(rows[0])]
+    numbers = [each.value.data for row in rows for each in row]
+    element = rows[0][0].type
     if isinstance(element, IntegerType):
         whole = [int(number) for number in numbers]
         return DenseIntOrFPElementsAttr.from_list(TensorType(element, shape), whole)

@@ -45,3 +45,16 @@ util.func public @part(%n: index, %m: index, %r: !stream.resource<transient>) ->
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
 }
+
+// CHECK-LABEL: util.func public @channel(%rank: index, %count: index)
+// CHECK: %[[OPEN:.*]] = stream.channel.create : !stream.channel
+// CHECK-NEXT: %[[RANK:.*]] = stream.channel.rank %[[OPEN]] : index
+// CHECK-NEXT: util.return %rank, %count, %[[RANK]] : index, index, index
+util.func public @channel(%rank: index, %count: index) -> (index, index, index) {
+  %given = stream.channel.create rank(%rank) count(%count) : !stream.channel
+  %open = stream.channel.create : !stream.channel
+  %0 = stream.channel.rank %given : index
+  %1 = stream.channel.count %given : index
+  %2 = stream.channel.rank %open : index
+  util.return %0, %1, %2 : index, index, index
+}

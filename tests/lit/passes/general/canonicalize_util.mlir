@@ -2,17 +2,27 @@
 
 // CHECK-LABEL: @assumptions(%n
 // CHECK-NEXT: %[[FIVE:.*]] = arith.constant 5 : index
-// CHECK-NEXT: %[[R:.*]] = util.assume.int %n<umin = 1, umax = 8> : index
+// CHECK-NEXT: %[[R:.*]] = util.assume.int %n<umin = 1, umax = 8, udiv = 12> : index
 // CHECK-NEXT: util.return %[[R]], %[[R]], %[[FIVE]], %[[FIVE]]
 util.func public @assumptions(%n: index, %m: index) -> (index, index, index, index) {
   %five = arith.constant 5 : index
   %0:4 = util.assume.int
-      %n<umin = 0, umax = 8>,
-      %n<umin = 1, umax = 8>,
+      %n<umin = 0, umax = 8, udiv = 6>,
+      %n<umin = 1, umax = 9, udiv = 4>,
       %five<umin = 0>,
       %m<umin = 5, umax = 5>
     : index, index, index, index
   util.return %0#0, %0#1, %0#2, %0#3 : index, index, index, index
+}
+
+// A single fact holds at every call site.
+
+// CHECK-LABEL: @call_sites(%n
+// CHECK-NEXT: %[[R:.*]] = util.assume.int %n[<umax = 8, udiv = 16>, <umin = 4, udiv = 16>] : index
+// CHECK-NEXT: util.return %[[R]], %[[R]]
+util.func public @call_sites(%n: index) -> (index, index) {
+  %0:2 = util.assume.int %n[<umax = 8, udiv = 2>, <umin = 4>], %n<udiv = 16> : index, index
+  util.return %0#0, %0#1 : index, index
 }
 
 // CHECK-LABEL: @strings

@@ -4,7 +4,7 @@
 
 // CHECK: func.func @f(%x: !stream.binding, %z: !stream.binding, %[[X:.*]]: index, %[[Y:.*]]: index, %{{.*}}: index, %n: index, %m: index, %c: f32)
 // CHECK: stream.binding.subspan %x[%[[X]]]
-// CHECK-NEXT: %[[SUM:.*]] = arith.addi %c4, %[[Y]]
+// CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[Y]], %c4
 // CHECK-NEXT: stream.binding.subspan %x[%[[SUM]]]
 // CHECK: stream.cmd.dispatch @ex::@f(%c0, %c64, %c0, %c64, %s, %f : {{.*}}) {
 // CHECK-NEXT:   ro %a[%{{.*}} for %c256] : !stream.resource<transient>{%c256},

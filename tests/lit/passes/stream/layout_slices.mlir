@@ -32,6 +32,19 @@ util.func public @open(%n: index, %m: index, %o: index) -> (index, index, index,
   util.return %0#0, %0#1, %0#2, %0#3, %0#4 : index, index, index, index, index
 }
 
+// Slices of one open size are next to each other.
+
+// CHECK-LABEL: util.func public @grouped
+// CHECK: %[[N:.*]] = util.align %n, %{{.*}} : index
+// CHECK-NEXT: %[[TWO:.*]] = arith.addi %[[N]], %[[N]] : index
+// CHECK: %[[M:.*]] = util.align %m, %{{.*}} : index
+// CHECK-NEXT: %[[T:.*]] = arith.addi %[[TWO]], %[[M]] : index
+// CHECK: util.return %[[T]], %[[ZERO:.*]], %[[TWO]], %[[AGAIN:.*]], %[[N]]
+util.func public @grouped(%n: index, %m: index) -> (index, index, index, index, index) {
+  %0:5 = stream.resource.pack slices({[0, 1] = %n, [0, 2] = %m, [2, 3] = %n, [3, 4] = %n}) : index
+  util.return %0#0, %0#1, %0#2, %0#3, %0#4 : index, index, index, index, index
+}
+
 // Offsets are multiples of what the device asks for.
 
 // CHECK-LABEL: util.func public @limits

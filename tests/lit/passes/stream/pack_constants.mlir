@@ -8,8 +8,8 @@
 // CHECK-NEXT: dense<2> : tensor<3xi8>,
 // CHECK-NEXT: dense<0> : vector<61xi8>,
 // CHECK-LABEL: util.func public @constants
-// CHECK: %[[H:.*]] = util.buffer.constant <alignment = 64> : !util.buffer = #composite_of_128b
 // CHECK: %[[I:.*]] = stream.timepoint.immediate => !stream.timepoint
+// CHECK: %[[H:.*]] = util.buffer.constant <alignment = 64> : !util.buffer = #composite_of_128b
 // CHECK: %[[M:.*]], %[[M_T:.*]] = stream.resource.try_map on(#hal.device.affinity<@a>) %[[H]][%{{.*}}] : !util.buffer -> i1, !stream.resource<constant>{%[[N:.*]]}
 // CHECK: %[[R:.*]]:2 = scf.if %[[M]] -> (!stream.timepoint, !stream.resource<constant>) {
 // CHECK:   scf.yield %[[I]], %[[M_T]]

@@ -99,3 +99,36 @@ builtin.module attributes {stream.resources = #limits} {
     util.return %0 : !stream.timepoint
   }
 }
+
+// -----
+
+// Words of constants are constants, without the sign of the number; both parts of a complex number
+// are taken before their words.
+
+// CHECK-LABEL: util.func public @constants
+// CHECK: %[[LOWER:.*]] = arith.constant 5 : i32
+// CHECK: %[[UPPER:.*]] = arith.constant -1 : i32
+// CHECK: %[[BYTE:.*]] = arith.constant 253 : i32
+// CHECK: %[[TRUE:.*]] = arith.constant 1 : i32
+// CHECK: %[[RE:.*]] = complex.re %z
+// CHECK-NEXT: %[[IM:.*]] = complex.im %z
+// CHECK-NEXT: %[[R:.*]] = arith.bitcast %[[RE]]
+// CHECK-NEXT: %[[I:.*]] = arith.bitcast %[[IM]]
+// CHECK: stream.cmd.dispatch @ex::@f(%[[LOWER]], %[[UPPER]], %[[BYTE]], %[[TRUE]], %[[R]], %[[I]] : i32, i32, i32, i32, i32, i32)
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%a: !stream.binding, %w: i64, %b: i8, %t: i1, %z: complex<f32>) {
+      func.return
+    }
+  }
+}
+util.func public @constants(%r: !stream.resource<external>, %n: index, %z: complex<f32>) -> !stream.timepoint {
+  %long = arith.constant 0xFFFFFFFF00000005 : i64
+  %byte = arith.constant -3 : i8
+  %true = arith.constant true
+  %0 = stream.cmd.execute with(%r as %a: !stream.resource<external>{%n}) {
+    stream.cmd.dispatch @ex::@f(%long, %byte, %true, %z : i64, i8, i1, complex<f32>) {rw %a[%n for %n] : !stream.resource<external>{%n}}
+  } => !stream.timepoint
+  util.return %0 : !stream.timepoint
+}

@@ -1,12 +1,13 @@
 // RUN: mesh-opt %s --allow-unregistered-dialect --iree-stream-specialize-dispatches | filecheck %s
 
-// Constants of each dispatch are in tables of the kernel; a dispatch gives its number.
+// Constants of each dispatch are in a table of the kernel for each type; a dispatch gives its number.
 
 // CHECK: func.func @f(%m: index, %x: !stream.binding, %y: !stream.binding, %z: !stream.binding, %[[SITE:.*]]: index)
-// CHECK-NEXT: %[[T:.*]] = arith.constant dense<[64, 96]> : tensor<2xi32>
-// CHECK-NEXT: %[[E:.*]] = tensor.extract %[[T]][%[[SITE]]]
+// CHECK-NEXT: %[[T:.*]] = arith.constant dense<{{\[\[}}64], [96]]> : tensor<2x1xi32>
+// CHECK-NEXT: %[[ROW:.*]] = arith.constant 0 : index
+// CHECK-NEXT: %[[E:.*]] = tensor.extract %[[T]][%[[SITE]], %[[ROW]]]
 // CHECK-NEXT: arith.index_cast %[[E]] : i32 to index
-// CHECK-NEXT: arith.constant dense<[2.000000e+00, 3.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: arith.constant dense<{{\[\[}}2.000000e+00], [3.000000e+00]]> : tensor<2x1xf32>
 // CHECK: stream.cmd.dispatch @ex::@f(%s, %[[FIRST:.*]] : index, index)
 // CHECK: stream.cmd.dispatch @ex::@f(%u, %[[SECOND:.*]] : index, index)
 stream.executable private @ex {
