@@ -85,9 +85,10 @@ def fold_size_of_resource(op: Operation, rewriter: PatternRewriter) -> None:
 def fold_place_in_channel(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold the rank or count of a channel to the one that it is created with."""
     owner = op.operands[0].owner
-    if isinstance(owner, Operation) and owner.name == "stream.channel.create":
-        if given := values(owner, op.name.removeprefix("stream.channel.")):
-            rewriter.replace(op, (), given)
+    if not isinstance(owner, Operation) or owner.name != "stream.channel.create":
+        return
+    if given := values(owner, op.name.removeprefix("stream.channel.")):
+        rewriter.replace(op, (), given)
 
 
 @rewrites(ResourceSubviewOp)

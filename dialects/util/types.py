@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import lcm
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -99,22 +99,30 @@ _NATURAL: Kind = (
 )
 
 
+Bound: TypeAlias = IntegerAttr[IndexType] | NoneAttr
+
+
 @irdl_attr_definition
 class IntAssumptionAttr(FieldsAttribute):
     """`<umin = 0, umax = 9, udiv = 4>`: bounds and a divisor of an unsigned integer."""
 
     name = "util.int.assumption"
-    umin: IntegerAttr[IndexType] | NoneAttr
-    umax: IntegerAttr[IndexType] | NoneAttr
-    udiv: IntegerAttr[IndexType] | NoneAttr
+    umin: Bound
+    umax: Bound
+    udiv: Bound
     FIELDS: ClassVar[Mapping[str, Kind]] = dict.fromkeys(("umin", "umax", "udiv"), _NATURAL)
 
     def and_also(self, other: IntAssumptionAttr) -> IntAssumptionAttr:
         """Return what is known if both hold."""
-        fields: list[IntegerAttr[IndexType] | NoneAttr] = []
-        for name, both in (("umin", max), ("umax", min), ("udiv", lcm)):
-            pair = (getattr(self, name), getattr(other, name))
-            numbers = [each.value.data for each in pair if isinstance(each, IntegerAttr)]
-            known = IntegerAttr.from_index_int_value(both(*numbers, *numbers)) if numbers else pair[0]
-            fields.append(known)
-        return IntAssumptionAttr(*fields)
+        return IntAssumptionAttr(
+            _both(self.umin, other.umin, max),
+            _both(self.umax, other.umax, min),
+            _both(self.udiv, other.udiv, lcm),
+        )
+
+
+def _both(one: Bound, other: Bound, combine: Callable[[int, int], int]) -> Bound:
+    """Return the combination of two numbers, or the one that is known."""
+    if isinstance(one, NoneAttr) or isinstance(other, NoneAttr):
+        return other if isinstance(one, NoneAttr) else one
+    return IntegerAttr.from_index_int_value(combine(one.value.data, other.value.data))

@@ -8,8 +8,8 @@ becomes
     stream.cmd.dispatch @ex::@f(%n, %c0 : index, index) {...}
     stream.cmd.dispatch @ex::@f(%m, %c1 : index, index) {...}
 
-The kernel looks its constants up in a table for each type, with a row per dispatch. If a kernel is dispatched
-once, or the same constant is passed everywhere, the kernel contains the constant itself.
+The kernel looks its constants up in a table for each type, with a row per dispatch. If a kernel is
+dispatched once, or the same constant is passed everywhere, it contains the constant itself.
 """
 
 from __future__ import annotations
