@@ -47,21 +47,24 @@ def constant_index(value: int, builder: Builder) -> SSAValue:
 
 
 def emit_size(
-    formula: StorageFormula, dynamic_sizes: Sequence[SSAValue], builder: Builder
+    formula: StorageFormula,
+    dynamic_sizes: Sequence[SSAValue],
+    builder: Builder,
+    *,
+    has_layout: bool = True,
 ) -> SSAValue:
     """Emit the computation of a storage size in bytes from the dynamic dimension sizes, in order.
 
     Static factors are one constant after the first dynamic size. The bytes of an element come last
-    if rows of several dynamic sizes are padded. Only products of rounded or padded sizes have the
-    `nsw` flag. The order and the flags are IREE's.
+    if rows of several dynamic sizes are padded. Products have the `nsw` flag if the tensor has a
+    layout. The order and the flags are IREE's.
     """
     if formula.is_static:
         return constant_index(formula.evaluate(), builder)
     rest = iter(dynamic_sizes)
-    plain = all(extent.multiple == 1 and not extent.padding for extent in formula.extents)
     several = sum(extent.size is None for extent in formula.extents) > 1
     padded = several and any(extent.padding for extent in formula.extents)
-    indices = BuilderIndices(builder) if plain else _SizeIndices(builder)
+    indices = _SizeIndices(builder) if has_layout else BuilderIndices(builder)
     bits = formula.element_bits
     element_bytes = max(1, bits // 8)
     known = 1 if padded else element_bytes

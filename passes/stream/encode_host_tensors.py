@@ -181,7 +181,9 @@ class HostBuilder(Builder):
         formulas = storage_formulas(tensor)
         if all(formula.is_static for formula in formulas):
             return self.indices.index(max(formula.evaluate() for formula in formulas))
-        return emit_largest([emit_size(formula, dims, self) for formula in formulas], self)
+        has_layout = tensor_encoding(tensor) is not None
+        sizes = [emit_size(formula, dims, self, has_layout=has_layout) for formula in formulas]
+        return emit_largest(sizes, self)
 
     def sizes_of(self, tensor: Tensor, dims: Sequence[SSAValue]) -> list[IndexOrInt]:
         """Return all sizes of a tensor, given those of its dynamic dimensions."""

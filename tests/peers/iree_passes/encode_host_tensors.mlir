@@ -1215,3 +1215,14 @@ util.func public @slice_complex_f32_(%d0: index, %d1: index, %r: !stream.resourc
   %x = stream.tensor.slice %r[%d1, %c0 for %c2, %c8] : tensor<?x8xcomplex<f32>>{%d0} in !stream.resource<*>{%n} -> tensor<2x8xcomplex<f32>> in !stream.resource<*>{%n}
   util.return %x : !stream.resource<*>
 }
+
+// -----
+
+// Products of sizes have a flag where the tensor has a layout.
+util.func public @a(%d0: index, %d1: index) -> (index, index, index, index) {
+  %0 = stream.tensor.sizeof tensor<?x5xf32, #iree_encoding.identity>{%d0} : index
+  %1 = stream.tensor.sizeof tensor<?x8x?xi1, #iree_encoding.packed_storage>{%d0, %d1} : index
+  %2 = stream.tensor.sizeof tensor<?x48xf16, #iree_encoding.layout<[#iree_encoding.padding<[0, 0]>]>>{%d0} : index
+  %3 = stream.tensor.sizeof tensor<?x6xf32>{%d0} : index
+  util.return %0, %1, %2, %3 : index, index, index, index
+}

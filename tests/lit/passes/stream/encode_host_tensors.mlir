@@ -299,3 +299,14 @@ util.func public @parameters(%t: !stream.resource<transient>, %scope: !util.buff
   %1 = stream.tensor.parameter.write %t -> %key[%o] : tensor<?x4xf32>{%n} in !stream.resource<transient>{%m}
   util.return %0, %1 : !stream.resource<constant>, !stream.resource<transient>
 }
+
+// Products of sizes cannot overflow where the tensor has a layout.
+
+// CHECK-LABEL: util.func public @flags
+// CHECK: arith.muli %n, %c20 overflow<nsw> : index
+// CHECK: arith.muli %n, %c24 : index
+util.func public @flags(%n: index) -> (index, index) {
+  %0 = stream.tensor.sizeof tensor<?x5xf32, #iree_encoding.identity>{%n} : index
+  %1 = stream.tensor.sizeof tensor<?x6xf32>{%n} : index
+  util.return %0, %1 : index, index
+}
