@@ -57,7 +57,7 @@ from .shard.attributes import (
 )
 from .shard.dialect import Shard
 from .shard.process_arithmetic import ArithmeticBefore
-from .shard.syntax import Clause, Clauses, Form, NamedResults
+from .shard.syntax import NamedResults
 
 OPERATION_NAMES = {
     operation.name: operation.name.replace("shard.", "mesh.", 1)
@@ -192,8 +192,7 @@ class ShardOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         " $src to ",
         _ShardingOrAttribute(),
-        Clauses((Clause("annotate_for_users", Form.FLAG, optional=True),)),
-        " attr-dict : type($src, $result)",
+        "( annotate_for_users$annotate_for_users)? attr-dict : type($src, $result)",
     )
 
 

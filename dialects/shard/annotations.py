@@ -29,6 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index import INDEX
 from ...ir.index_lists import mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
@@ -51,14 +52,7 @@ from .checks import (
     check_sharding_on_grid,
 )
 from .grids import OnGrid
-from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
-
-_SHARDING_CLAUSES = (
-    Clause("split_axes", Form.AXES_ARRAY),
-    Clause("partial", Form.PARTIAL, optional=True),
-    Clause("static_halo_sizes", Form.INDEX_LIST, True, "dynamic_halo_sizes"),
-    Clause("static_sharded_dims_offsets", Form.INDEX_LIST, True, "dynamic_sharded_dims_offsets"),
-)
+from .syntax import NamedResults, grid_reference
 
 
 @irdl_op_definition
@@ -93,9 +87,12 @@ class ShardingOp(OnGrid):
     traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
-        " @$grid",
-        Clauses(_SHARDING_CLAUSES),
-        " attr-dict : type($result)",
+        " @$grid split_axes = axes-of-dimensions($split_axes)"
+        "( partial = bare($partial_type)axes($partial_axes))?"
+        "( halo_sizes = dynamic-list($dynamic_halo_sizes, $static_halo_sizes))?"
+        "( sharded_dims_offsets ="
+        " dynamic-list($dynamic_sharded_dims_offsets, $static_sharded_dims_offsets))?"
+        " attr-dict : type($result)"
     )
 
     def __init__(
@@ -291,12 +288,6 @@ class ShardShapeOp(NamedResults):
                 )
 
 
-_SHARD_CLAUSES = (
-    Clause("annotate_for_users", Form.FLAG, optional=True),
-    Clause("priority", Form.INTEGER, optional=True),
-)
-
-
 @irdl_op_definition
 class ShardOp(NamedResults):
     """Annotate a tensor with a sharding: `shard.shard %t to %s annotate_for_users : T`.
@@ -320,9 +311,8 @@ class ShardOp(NamedResults):
     traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
-        " $src to $sharding",
-        Clauses(_SHARD_CLAUSES),
-        " attr-dict : type($src, $result)",
+        " $src to $sharding( annotate_for_users$annotate_for_users)?"
+        "( priority = signed-int($priority))? attr-dict : type($src, $result)"
     )
 
     def __init__(

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import constant_integer
 from ...ir.canonicalization import Patterns
+from ...ir.index import INDEX
 from ...sharding.grid import Grid
 from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
 from .attributes import stated_lists
@@ -30,7 +31,6 @@ from .collective_base import Collective
 from .collectives import AllGatherOp, AllSliceOp, ShiftOp, UpdateHaloOp
 from .grids import GridShapeOp, OnGrid
 from .inverse_collectives import restored_source
-from .syntax import INDEX
 
 rewrites = Patterns()
 

@@ -9,29 +9,21 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import (
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    SymbolRefAttr,
-    TensorType,
-)
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AnyOf, BaseAttr, prop_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Parsed, Syntax
+from ...ir.index import INDEX
+from ...ir.index_lists import split_list
+from ...ir.syntax.assembly_format import Directive, Syntax
 from ...ir.tensor_types import Shape
-from ...sharding.collective_rows import COLLECTIVES, CollectiveRow
+from ...sharding.collective_rows import COLLECTIVES, RECV, CollectiveRow
 from ...sharding.grid import Grid
-from ...sharding.sharding import Axes
-from .attributes import AxesAttr, IndicesAttr, ReductionKindAttr, axes_attribute
+from ...sharding.sharding import Axes, ReductionKind
+from .attributes import AxesAttr, IndicesAttr, ReductionKindAttr, axes_attribute, indices_attribute
 from .checks import (
     check_axes,
     check_compatible_shape,
@@ -50,72 +42,47 @@ from .checks import (
     times,
 )
 from .grids import OnGrid
-from .syntax import Clause, Clauses, ClauseValue, Form, clause_values, grid_reference
+from .syntax import GRID_AXES, Keyword, grid_reference
 
 TENSOR = BaseAttr(TensorType)
 TENSOR_OR_MEMREF = AnyOf((BaseAttr(TensorType), BaseAttr(MemRefType)))
 DimensionAttr = IntegerAttr[IndexType]
 
-GRID_AXES = Clause("grid_axes", Form.AXES, optional=True, synonyms=("mesh_axes",))
-REDUCTION = Clause("reduction", Form.KIND, optional=True)
-ROOT = Clause("root", Form.INDEX_LIST, dynamic="root_dynamic")
-_SYNONYMS = {"scatter_axis": ("scatter_dim",)}
 
+def collective_syntax(row: CollectiveRow, device: str = "") -> Syntax:
+    """Return the format of a collective, as its row implies it.
 
-def collective_syntax(row: CollectiveRow, *clauses: Clause) -> Syntax:
-    """Return the format of a collective: the clauses that its row implies, then `clauses`.
-
-    Types are written `T -> U`, or `(T, index) -> U` if a clause may have operands.
+    `device` is the property that names one device of the group. Its coordinates may be operands,
+    and then types are written `(T, index) -> U`.
     """
-    rows = [GRID_AXES, *([REDUCTION] if row.reduces else [])]
-    for name in (row.divides, row.joins):
-        if name:
-            rows.append(Clause(name, Form.INDEX, synonyms=_SYNONYMS.get(name, ())))
-    rows += [*([ROOT] if row.is_rooted else []), *clauses]
-    types = [_Signature(clause.dynamic) for clause in rows if clause.dynamic]
-    return (
-        " $input on @$grid",
-        Clauses(tuple(rows)),
-        *((" attr-dict : ", *types) if types else (" attr-dict : type($input) -> type($result)",)),
-    )
+    pieces: list[str | Directive] = [" $input on @$grid", GRID_AXES]
+    if row.reduces:
+        # mlir-opt 22 prints two spaces.
+        pieces.append("( reduction =  bare($reduction))?")
+    for name in filter(None, (row.divides, row.joins)):
+        word = Keyword(name, "scatter_dim") if name == "scatter_axis" else name
+        pieces += [" ", word, f" = signed-index(${name})"]
+    types = "type($input) -> type($result)"
+    if device:
+        stated = f" {device} = dynamic-list(${device}_dynamic, ${device})"
+        # A message may be received from any device.
+        pieces.append(f"({stated})?" if row is RECV else stated)
+        types = f"functional-type($input, ${device}_dynamic, $result)"
+    return (*pieces, f" attr-dict : {types}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Signature:
-    """`(T, index) -> U`: the types of the input, of the operands `indices`, and of the result."""
-
-    indices: str
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        position = parser.pos
-        types = parser.parse_type()
-        if not isinstance(types, FunctionType):
-            parser.raise_error("expected a function type", position, parser.pos)
-        count = 1 + len(parsed.operands.get(self.indices, ()))
-        if (len(types.inputs), len(types.outputs)) != (count, 1):
-            parser.raise_error(f"expected the types of {count} operands and 1 result", position)
-        parsed.types["input"] = [types.inputs.data[0]]
-        parsed.types[self.indices] = [*types.inputs.data[1:]]
-        parsed.types["result"] = [*types.outputs.data]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_function_type(operation.operand_types, operation.result_types)
-
-
-def own_clauses(syntax: Syntax) -> tuple[Clause, ...]:
-    """Return the clauses of a collective's format without `grid_axes`, the first one."""
-    (found,) = (piece for piece in syntax if isinstance(piece, Clauses))
-    return found.rows[1:]
+PropertyValue = int | ReductionKind | Sequence[int | SSAValue]
+"""The value of a property as a caller passes it: a dimension, a reduction, or coordinates."""
 
 
 class Collective(OnGrid, ABC):
-    """Base of the collectives: an input, a grid, the axes that span a group, and clauses."""
+    """Base of the collectives: an input, a grid, the axes that span a group, and properties."""
 
     TAKES_SCALARS: ClassVar[bool] = False
     """Whether tensors of rank 0 are accepted. Ops that split or join a dimension do not."""
 
     DEVICE: ClassVar[str] = ""
-    """The clause that names one device of the group; empty if there is none."""
+    """The property that names one device of the group; empty if there is none."""
 
     grid_axes = prop_def(AxesAttr, default_value=axes_attribute(()))
 
@@ -128,21 +95,29 @@ class Collective(OnGrid, ABC):
         grid: str | SymbolRefAttr,
         grid_axes: Sequence[int],
         result_type: Attribute | None = None,
-        **values: ClauseValue,
+        **values: PropertyValue,
     ) -> None:
-        """Build the op; `values` maps names of clauses to their values.
+        """Build the op; `values` maps names of properties to their values.
 
-        The result has the type of the input if `result_type` is `None`. Raises TypeError if a
-        clause is unknown or a required one is missing.
+        The result has the type of the input if `result_type` is `None`. A reduction that is left
+        out is a sum.
         """
-        properties, dynamic = clause_values(own_clauses(self.SYNTAX), values)
+        properties: dict[str, Attribute] = {
+            "grid": grid_reference(grid),
+            "grid_axes": axes_attribute(grid_axes),
+        }
+        coordinates: list[SSAValue] = []
+        for name, value in values.items():
+            if isinstance(value, int):
+                properties[name] = IntegerAttr(value, INDEX)
+            elif isinstance(value, ReductionKind):
+                properties[name] = ReductionKindAttr.from_kind(value)
+            else:
+                numbers, coordinates = split_list(value)
+                properties[name] = indices_attribute(numbers)
         super().__init__(
-            operands=[input, *dynamic],
-            properties={
-                "grid": grid_reference(grid),
-                "grid_axes": axes_attribute(grid_axes),
-                **properties,
-            },
+            operands=[input, *([coordinates] if self.DEVICE else [])],
+            properties=properties,
             result_types=[result_type or input.type],
         )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, SymbolRefAttr, UnitAttr, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrConstraint,
     irdl_op_definition,
@@ -39,7 +39,7 @@ from ...sharding.collective_rows import (
     CollectiveRow,
 )
 from ...sharding.grid import Grid
-from ...sharding.sharding import Axes
+from ...sharding.sharding import Axes, ReductionKind
 from .attributes import (
     CANONICALIZATION,
     AxesArrayAttr,
@@ -48,54 +48,45 @@ from .attributes import (
     indices_attribute,
 )
 from .checks import check_halo_update, check_index_count, check_ranked_above_zero, ranked_shape
-from .collective_base import (
-    TENSOR,
-    TENSOR_OR_MEMREF,
-    Collective,
-    DimensionAttr,
-    collective_syntax,
-    own_clauses,
-)
+from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
 from .grids import OnGrid
-from .syntax import Clause, Clauses, Form, grid_reference
-
-_KINDS: Mapping[Form, type[Attribute] | AttrConstraint] = {
-    Form.INDEX: DimensionAttr.constr(IndexType()),
-    Form.INDEX_LIST: IndicesAttr,
-    Form.KIND: ReductionKindAttr,
-}
+from .syntax import GRID_AXES, grid_reference
 
 
 def _collective(
     row: CollectiveRow,
     doc: str,
-    *clauses: Clause,
+    *,
     values: AttrConstraint = TENSOR,
     device: str = "",
     takes_scalars: bool = False,
 ) -> type[Collective]:
-    """Return the class of a collective, with a property for each clause of its syntax.
+    """Return the class of a collective, with the properties that its row implies.
 
-    `doc` is its docstring, and `values` the type of its input and result.
+    `doc` is its docstring, and `values` the type of its input and result. `device` is the property
+    that names the other device of a message.
     """
-    syntax = collective_syntax(row, *clauses)
+    device = "root" if row.is_rooted else device
     members: dict[str, object] = {
         "__doc__": doc,
         "name": row.operation,
         "traits": traits_def(*(() if row.is_message else (Pure(),)), CANONICALIZATION),
         "input": operand_def(values),
     }
-    for clause in own_clauses(syntax):
-        if clause.dynamic:
-            members[clause.dynamic] = var_operand_def(IndexType())
-        define = prop_def if clause.set_when_absent else opt_prop_def
-        members[clause.name] = define(_KINDS[clause.form])
+    if row.reduces:
+        sum_ = ReductionKindAttr.from_kind(ReductionKind.SUM)
+        members["reduction"] = prop_def(ReductionKindAttr, default_value=sum_)
+    for name in filter(None, (row.divides, row.joins)):
+        members[name] = prop_def(DimensionAttr.constr(IndexType()))
+    if device:
+        members[f"{device}_dynamic"] = var_operand_def(IndexType())
+        members[device] = (opt_prop_def if row is RECV else prop_def)(IndicesAttr)
     members["result"] = result_def(values)
     words = row.name.split("_")
     made = type("".join(map(str.capitalize, words)) + "Op", (Collective,), members)
     collective = irdl_op_definition(cast("type[Collective]", made))
-    collective.SYNTAX, collective.TAKES_SCALARS = syntax, takes_scalars
-    collective.DEVICE = "root" if row.is_rooted else device
+    collective.SYNTAX, collective.TAKES_SCALARS = collective_syntax(row, device), takes_scalars
+    collective.DEVICE = device
     return collective
 
 
@@ -161,11 +152,11 @@ class ShiftOp(Collective):
 
     name = SHIFT.operation
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(
-        SHIFT,
-        Clause("shift_axis", Form.INDEX),
-        Clause("offset", Form.INTEGER),
-        Clause("rotate", Form.FLAG, optional=True),
+    SYNTAX: ClassVar[Syntax] = (
+        " $input on @$grid",
+        GRID_AXES,
+        " shift_axis = signed-index($shift_axis) offset = signed-int($offset)( rotate$rotate)?"
+        " attr-dict : type($input) -> type($result)",
     )
 
     input = operand_def(TENSOR)
@@ -175,6 +166,20 @@ class ShiftOp(Collective):
     result = result_def(TENSOR)
 
     traits = traits_def(Pure(), CANONICALIZATION)
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        *,
+        shift_axis: int,
+        offset: int,
+        rotate: bool = False,
+    ) -> None:
+        super().__init__(input, grid, grid_axes, shift_axis=shift_axis)
+        self.offset = IntegerAttr(offset, i64)
+        self.rotate = UnitAttr() if rotate else None
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         super().verify_in_groups(grid, group)
@@ -199,14 +204,9 @@ class UpdateHaloOp(OnGrid):
     name = UPDATE_HALO.operation
 
     SYNTAX: ClassVar[Syntax] = (
-        " $destination on @$grid",
-        Clauses(
-            (
-                Clause("split_axes", Form.AXES_ARRAY),
-                Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes"),
-            )
-        ),
-        " attr-dict : type($destination, $result)",
+        " $destination on @$grid split_axes = axes-of-dimensions($split_axes)"
+        "( halo_sizes = dynamic-list($halo_sizes, $static_halo_sizes))?"
+        " attr-dict : type($destination, $result)"
     )
 
     destination = operand_def(TENSOR_OR_MEMREF)
@@ -308,7 +308,6 @@ SendOp = _collective(
 
     The op is not pure: it has an effect even if its result is unused.
     """,
-    Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic"),
     device="destination",
 )
 
@@ -320,6 +319,5 @@ RecvOp = _collective(
 
     The op is not pure.
     """,
-    Clause("source", Form.INDEX_LIST, True, "source_dynamic", set_when_absent=False),
     device="source",
 )

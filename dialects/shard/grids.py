@@ -30,13 +30,14 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index import INDEX
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.verification import attribute_check
 from ...sharding.grid import Grid
 from .attributes import CANONICALIZATION, AxesAttr, axes_attribute, indices_attribute
 from .checks import DEVICES, check_axes, grid_value, resolve_grid
-from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
+from .syntax import NamedResults, grid_reference
 
 
 class _OldVisibility:
@@ -131,10 +132,7 @@ class OnGrid(NamedResults, ABC):
         """Check the op against its grid."""
 
 
-_AXES_AND_TYPES = (
-    Clauses((Clause("axes", Form.AXES, optional=True),)),
-    " attr-dict : type($result)",
-)
+_AXES_AND_TYPES = "( axes = axes($axes))? attr-dict : type($result)"
 
 
 class _PerAxis(OnGrid, ABC):
@@ -184,7 +182,7 @@ class GridShapeOp(_PerAxis):
     name = "shard.grid_shape"
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("grid_shape",)
-    SYNTAX: ClassVar[Syntax] = (" @$grid", *_AXES_AND_TYPES)
+    SYNTAX: ClassVar[Syntax] = " @$grid" + _AXES_AND_TYPES
 
 
 @irdl_op_definition
@@ -197,7 +195,7 @@ class ProcessMultiIndexOp(_PerAxis):
     name = "shard.process_multi_index"
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("proc_linear_idx",)
-    SYNTAX: ClassVar[Syntax] = (" on @$grid", *_AXES_AND_TYPES)
+    SYNTAX: ClassVar[Syntax] = " on @$grid" + _AXES_AND_TYPES
 
 
 @irdl_op_definition
@@ -239,9 +237,8 @@ class NeighborsLinearIndicesOp(OnGrid):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " on @$grid[$device]",
-        Clauses((Clause("split_axes", Form.AXES),)),
-        " attr-dict : type($neighbor_down), type($neighbor_up)",
+        " on @$grid[$device] split_axes = axes($split_axes)"
+        " attr-dict : type($neighbor_down), type($neighbor_up)"
     )
 
     def __init__(

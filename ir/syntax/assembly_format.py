@@ -8,8 +8,9 @@ Example:
 * `type($a)` is the type of an operand or result, or the type in a property. `type($a, $b)` is one
   type that both have.
 * `(...)?` is an optional group. It is printed if its anchor is present: the name marked `$name^`,
-  or else the first name in it. A unit attribute is written as literal text before its name,
-  which has no text of its own: `( uninitialized$uninitialized)?`.
+  or else the first name in it. A property that has its default value counts as absent. A unit
+  attribute is written as literal text before its name, which has no text of its own:
+  `( uninitialized$uninitialized)?`.
 * ` attr-dict` and ` attr-dict-with-keyword` are the attributes that nothing else prints.
 * `word($name)` may be a directive (see `directive`). All other text is literal.
 
@@ -31,7 +32,7 @@ from typing import ClassVar, Protocol, cast
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.irdl import AttrOrPropDef, IRDLOperation, OpDef
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
@@ -50,7 +51,8 @@ def parse_text(parser: AttrParser, text: str) -> None:
     """Read literal text. Raises ParseError that names the expected token."""
     for token in tokens(text):
         if token[0].isalpha() or token[0] == "_":
-            parser.parse_keyword(token)
+            if parser.parse_optional_keyword(token) is None:
+                parser.raise_error(f"expected '{token}'")
         else:
             # xDSL's parameter type is a Literal of punctuation; `token` is always punctuation here.
             parser.parse_punctuation(token)  # pyright: ignore[reportArgumentType]
@@ -181,7 +183,7 @@ class _Group:
 
     def optional(self) -> Optional:
         """Return the group as an optional group."""
-        named = (getattr(piece, "name", "") for piece in self.pieces)
+        named = (getattr(piece, "anchor", getattr(piece, "name", "")) for piece in self.pieces)
         return Optional(tuple(self.pieces), self.anchor or next(filter(None, named)))
 
 
@@ -348,16 +350,33 @@ class Optional:
 
     def fits(self, operation: Operation) -> bool:
         """Return false if a piece has something to print while the anchor is absent."""
-        names = (getattr(piece, "name", "") for piece in self.pieces)
         return self.is_present(operation) or not any(
-            name and (operation.get_attr_or_prop(name) is not None or values(operation, name))
-            for name in names
+            name != self.anchor and _is_stated(operation, name) for name in names_in(self.pieces)
         )
 
     def is_present(self, operation: Operation) -> bool:
-        if operation.get_attr_or_prop(self.anchor) is not None:
-            return True
-        return bool(values(operation, self.anchor))
+        return _is_stated(operation, self.anchor)
+
+
+@lru_cache(maxsize=1024)
+def names_in(pieces: Pieces) -> tuple[str, ...]:
+    """Return the names of the values and properties that pieces parse."""
+    return tuple(name for piece in pieces if (name := getattr(piece, "name", "")))
+
+
+def _is_stated(operation: Operation, name: str) -> bool:
+    """Return whether a name has values, or a property other than its default."""
+    known = _attribute_of(type(cast(IRDLOperation, operation)), name)
+    if (found := operation.get_attr_or_prop(name)) is not None:
+        return known is None or found != known.default_value
+    return known is None and bool(values(operation, name))
+
+
+@lru_cache(maxsize=1024)
+def _attribute_of(cls: type[IRDLOperation], name: str) -> AttrOrPropDef | None:
+    """Return the definition of a property or attribute; `None` if the name is none of these."""
+    definition = cls.get_irdl_definition()
+    return definition.properties.get(name) or definition.attributes.get(name)
 
 
 ATTRIBUTES_PRINTED_NEVER = frozenset({"operandSegmentSizes", "resultSegmentSizes"})

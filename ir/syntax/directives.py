@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, IndexType, StringAttr, UnitAttr
@@ -225,16 +226,20 @@ class FunctionalType:
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         position = parser.pos
         function_type = parser.parse_function_type()
-        types = (*function_type.inputs.data, *function_type.outputs.data)
-        if len(types) != len(self.names) or len(function_type.outputs) != 1:
+        *operands, result = self.names
+        counts = [len(parsed.operands.get(name, ())) for name in operands]
+        types = function_type.inputs.data
+        if len(types) != sum(counts) or len(function_type.outputs) != 1:
             parser.raise_error(
-                f"expected the types of {len(self.names) - 1} operands and 1 result", position
+                f"expected the types of {sum(counts)} operands and 1 result", position
             )
-        for name, type_ in zip(self.names, types, strict=True):
-            parsed.types[name] = [type_]
+        remaining = iter(types)
+        for name, count in zip(operands, counts, strict=True):
+            parsed.types[name] = list(islice(remaining, count))
+        parsed.types[result] = list(function_type.outputs)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        *inputs, output = (values(operation, name)[0].type for name in self.names)
+        *inputs, output = (v.type for name in self.names for v in values(operation, name))
         printer.print_attribute(FunctionType.from_lists(inputs, [output]))
 
 

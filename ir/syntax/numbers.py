@@ -26,13 +26,17 @@ from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive
 
 @dataclass(frozen=True, slots=True)
 class IntegerValue(PrintsProperty):
-    """A non-negative integer property without its type, such as `0`."""
+    """An integer property without its type, such as `0`; negative ones only if `signed`."""
 
     name: str
     type: IntegerType | IndexType
+    signed: bool = False
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        number = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        position = parser.pos
+        number = parser.parse_integer(allow_boolean=False, allow_negative=self.signed)
+        if not -(2**63) <= number < 2**63:
+            parser.raise_error(f"{number} does not fit in 64 bits", position, parser.pos)
         parsed.attributes[self.name] = IntegerAttr(number, self.type)
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -44,7 +48,7 @@ class IntegerValue(PrintsProperty):
         if number is None:
             return True
         value = cast(IntegerAttr, number).value.data
-        return value >= 0 and number == IntegerAttr(value, self.type)
+        return (self.signed or value >= 0) and number == IntegerAttr(value, self.type)
 
 
 @directive("index")
@@ -57,6 +61,18 @@ def _index(definition: OpDef, name: str) -> Directive:
 def _int(definition: OpDef, name: str) -> Directive:
     """`int($a)`: an integer of type i64."""
     return IntegerValue(name, i64)
+
+
+@directive("signed-index")
+def _signed_index(definition: OpDef, name: str) -> Directive:
+    """`signed-index($a)`: an integer of type index, which may be negative."""
+    return IntegerValue(name, INDEX, signed=True)
+
+
+@directive("signed-int")
+def _signed_int(definition: OpDef, name: str) -> Directive:
+    """`signed-int($a)`: an integer of type i64, which may be negative."""
+    return IntegerValue(name, i64, signed=True)
 
 
 @directive("int32")
@@ -98,6 +114,11 @@ class DynamicList:
     delimiter: Parser.Delimiter = Parser.Delimiter.SQUARE
 
     @property
+    def anchor(self) -> str:
+        """The name that says whether an optional group with the list is present."""
+        return self.numbers
+
+    @property
     def printed_attributes(self) -> tuple[str, ...]:
         return (self.numbers,)
 
@@ -111,7 +132,7 @@ class DynamicList:
 
     def fits(self, operation: Operation) -> bool:
         static = operation.get_attr_or_prop(self.numbers)
-        return cast("DenseArrayBase[IntegerType]", static).elt_type == i64
+        return static is None or cast("DenseArrayBase[IntegerType]", static).elt_type == i64
 
 
 @directive("dynamic-tuple")

@@ -79,7 +79,7 @@ def test_text_comes_out_as_it_went_in(text: str) -> None:
     ("text", "message"),
     [
         ("t.pick on(%a) at %i : i32 else %a", "Expected '('"),
-        ("t.pick on(%a) on(%i)( to 1 : i8) : i32 else %a", "Expected 'at'"),
+        ("t.pick on(%a) on(%i)( to 1 : i8) : i32 else %a", "expected 'at'"),
     ],
 )
 def test_errors_say_what_was_expected(text: str, message: str) -> None:

@@ -24,6 +24,8 @@ func.func @whole_group(%t: tensor<8x24xf32>, %d: tensor<?x?xf32>, %m: memref<8x2
   %reduce_sum = shard.all_reduce %t on @g grid_axes = [0] reduction = sum : tensor<8x24xf32> -> tensor<8x24xf32>
   // CHECK: shard.all_reduce %t on @g grid_axes = [1, 0] reduction =  max : tensor<8x24xf32> -> tensor<8x24xf64>
   %reduce_max = shard.all_reduce %t on @g grid_axes = [1, 0] reduction = max : tensor<8x24xf32> -> tensor<8x24xf64>
+  // CHECK: shard.all_reduce %t on @g grid_axes = [0] : tensor<8x24xf32> -> tensor<8x24xf32>
+  %reduce_default = "shard.all_reduce"(%t) <{grid = @g, grid_axes = array<i16: 0>}> : (tensor<8x24xf32>) -> tensor<8x24xf32>
   // CHECK: shard.all_reduce %m on @g grid_axes = [0] reduction =  average : memref<8x24xf32> -> memref<8x24xf32>
   %reduce_memref = shard.all_reduce %m on @g grid_axes = [0] reduction = average : memref<8x24xf32> -> memref<8x24xf32>
   // CHECK: %all_slice = shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<8x24xf32> -> tensor<8x6xf32>
