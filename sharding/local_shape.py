@@ -15,17 +15,17 @@ from .sharding import Sharding
 
 def default_offsets(size: int, parts: int) -> tuple[int, ...]:
     """Return the `parts + 1` offsets of the shards of a dimension without explicit offsets."""
-    small, larger = divmod(size, parts)
-    first_larger = parts - larger
-    return tuple(index * small + max(0, index - first_larger) for index in range(parts + 1))
+    return tuple(_default_start(size, parts, index) for index in range(parts + 1))
 
 
 def interval(size: int, parts: int, index: int) -> tuple[int, int]:
     """Return [start, end) of shard `index` of a dimension without explicit offsets."""
+    return _default_start(size, parts, index), _default_start(size, parts, index + 1)
+
+
+def _default_start(size: int, parts: int, index: int) -> int:
     small, larger = divmod(size, parts)
-    first_larger = parts - larger
-    start = index * small + max(0, index - first_larger)
-    return start, start + small + (index >= first_larger)
+    return index * small + max(0, index - (parts - larger))
 
 
 def shard_offsets(size: int, sharding: Sharding, dimension: int) -> tuple[int, ...]:

@@ -316,11 +316,7 @@ class UnreducedResult:
     @property
     def pending(self) -> tuple[tuple[ReductionKind | None, Axes], ...]:
         """The reductions that are left, each with its axes."""
-        return tuple(
-            (factor.reductions[self.index], axes)
-            for factor, axes in zip(self.rule.factors, self.assignment, strict=True)
-            if factor.kind is FactorKind.REDUCTION and axes
-        )
+        return _pending(self.rule, self.assignment, self.index)
 
     def price(
         self,
@@ -340,9 +336,10 @@ class UnreducedResult:
         if wanted is None:
             return found
         reached = [list(axes) for axes in self.axes]
-        for axis in reduced_axes(self.rule, self.assignment):
-            if axis in splits:
-                reached[splits[axis]].append(axis)
+        for _, axes in self.pending:
+            for axis in axes:
+                if axis in splits:
+                    reached[splits[axis]].append(axis)
         source = tuple(map(tuple, reached))
         return found + reshard_price(source, wanted, size, extents, price)
 
@@ -359,11 +356,9 @@ class UnreducedResult:
         them.
         """
         found = 0.0
-        for factor, axes in zip(self.rule.factors, self.assignment, strict=True):
-            if factor.kind is not FactorKind.REDUCTION:
-                continue
+        for kind, axes in self.pending:
             for axis in axes:
-                if factor.reductions[self.index] in (ReductionKind.GENERIC, None):
+                if kind in (ReductionKind.GENERIC, None):
                     # No collective implements this reduction: all partial results are gathered.
                     found += price(ALL_GATHER, held, (axis,))
                 elif axis in scattered:
@@ -372,6 +367,17 @@ class UnreducedResult:
                 else:
                     found += price(ALL_REDUCE, held, (axis,))
         return found
+
+
+def _pending(
+    rule: FactorRule, factor_axes: Sequence[Axes], result: int
+) -> tuple[tuple[ReductionKind | None, Axes], ...]:
+    """Return the kinds of the reductions that leave a result partial, each with its axes."""
+    return tuple(
+        (factor.reductions[result], axes)
+        for factor, axes in zip(rule.factors, factor_axes, strict=True)
+        if axes and factor.kind is FactorKind.REDUCTION
+    )
 
 
 def reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
@@ -437,10 +443,7 @@ def pending_reductions(
     """
     partials: list[Partial] = []
     generic: Axes = ()
-    for factor, axes in zip(rule.factors, factor_axes, strict=True):
-        if not axes or factor.kind is not FactorKind.REDUCTION:
-            continue
-        kind = factor.reductions[result]
+    for kind, axes in _pending(rule, factor_axes, result):
         if kind is None or kind is ReductionKind.GENERIC:
             generic += axes
         else:

@@ -14,8 +14,8 @@ which axes of different extents have equal sub-axes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
@@ -41,28 +41,20 @@ MOVABLE_AXES = 3
 """If more axes than this are involved, those in place at both ends are kept fixed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A sequence of resharding steps; empty if there is nothing to do."""
-
-    steps: tuple[PlannedStep, ...]
-
-    def sent_fraction(self) -> float:
-        """Return the bytes that each process sends, as a fraction of the tensor, without halos."""
-        return sum(map(sent_fraction, self.steps))
-
-
-def plan_reshard(shape: Sequence[int | None], source: Sharding, target: Sharding) -> Plan:
+def plan_reshard(
+    shape: Sequence[int | None], source: Sharding, target: Sharding
+) -> tuple[PlannedStep, ...]:
     """Return the cheapest sequence of collectives from one sharding of a tensor to another.
 
-    `shape` is that of the whole tensor, with `None` for dynamic dimensions. Pending reductions of
-    the source are finished unless the target has them, too.
+    It is empty if there is nothing to do. `shape` is that of the whole tensor, with `None` for
+    dynamic dimensions. Pending reductions of the source are finished unless the target has them,
+    too.
 
     Raises ValueError if the grids or ranks differ, or if the target has a pending reduction that
     the source does not have.
     """
     if source == target:
-        return Plan(())
+        return ()
     if source.grid != target.grid:
         raise ValueError(f"{source} and {target} are shardings on different grids")
     if not source.rank == target.rank == len(shape):
@@ -73,7 +65,9 @@ def plan_reshard(shape: Sequence[int | None], source: Sharding, target: Sharding
 
 
 @lru_cache(maxsize=4096)
-def _plan(shape: tuple[int | None, ...], source: Sharding, target: Sharding) -> Plan:
+def _plan(
+    shape: tuple[int | None, ...], source: Sharding, target: Sharding
+) -> tuple[PlannedStep, ...]:
     steps: list[PlannedStep] = []
     at = source
     if source.halos:
@@ -84,7 +78,7 @@ def _plan(shape: tuple[int | None, ...], source: Sharding, target: Sharding) -> 
         steps += _cheapest(shape, at, core)
     if target.halos:
         steps.append(PlannedStep(ExchangeHalo(), core, target))
-    return Plan(tuple(steps))
+    return tuple(steps)
 
 
 def _cheapest(
@@ -115,7 +109,7 @@ def _cheapest_on_grid(
         after = _sharding(at, state)
         steps.append(PlannedStep(step, at, after))
         at = after
-    return list(_merged(steps))
+    return _merged(steps)
 
 
 def _common_refinement(source: Sharding, target: Sharding) -> Refinement | None:
@@ -142,27 +136,22 @@ def _common_refinement(source: Sharding, target: Sharding) -> Refinement | None:
     return None if finer.is_trivial or parts > MAX_REFINED_AXES else finer
 
 
-def _merged(steps: Sequence[PlannedStep]) -> Iterator[PlannedStep]:
+def _merged(steps: Sequence[PlannedStep]) -> Sequence[PlannedStep]:
     """Merge consecutive slices of one dimension into one step.
 
     Gathers need no merging: one of several axes is a move of its own, and cheaper than several.
     """
-    previous: PlannedStep | None = None
+    found: list[PlannedStep] = []
     for planned in steps:
-        joined = None if previous is None else _joined(previous, planned)
-        if previous is not None and joined is None:
-            yield previous
-        previous = joined or planned
-    if previous is not None:
-        yield previous
-
-
-def _joined(first: PlannedStep, second: PlannedStep) -> PlannedStep | None:
-    match first.step, second.step:
-        case AllSlice(dimension, axes), AllSlice(other, more) if dimension == other:
-            return PlannedStep(AllSlice(dimension, axes + more), first.before, second.after)
-        case _:
-            return None
+        match [*found[-1:], planned]:
+            case [
+                PlannedStep(AllSlice(dimension, axes), before),
+                PlannedStep(AllSlice(other, more), _, after),
+            ] if dimension == other:
+                found[-1] = PlannedStep(AllSlice(dimension, axes + more), before, after)
+            case _:
+                found.append(planned)
+    return found
 
 
 def _pending(sharding: Sharding) -> Pending:

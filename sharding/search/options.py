@@ -23,7 +23,7 @@ from ..sharding import Axes, DimensionAxes
 from ..slice_exchange import window_bytes
 from ..time_model import Price
 from .problem import Problem, SearchOperation, SearchTensor
-from .regions import Regions
+from .regions import Region, Regions
 
 MAX_OPTIONS = 2048
 """Maximum number of options of a decision; beyond it, the smallest classes are not split."""
@@ -68,10 +68,9 @@ class Decisions:
         self.ideal = sum(each.times * self._ideal(each) for each in problem.operations)
         """The price of all work when spread evenly: a lower bound that option prices leave out."""
         regions = Regions(problem)
-        self.all: list[Decision] = []
-        for tensors, operations in regions.merged():
-            self.all.append(self._region(regions, tensors, operations))
-        inside = regions.homes()
+        merged = regions.merged()
+        self.all = [self._region(regions, region) for region in merged]
+        inside = {tensor for region in merged for tensor in region.tensors}
         self.all += [
             Decision(tuple(self._tensor_options(index, tensor)))
             for index, tensor in enumerate(problem.tensors)
@@ -80,7 +79,7 @@ class Decisions:
         self.all += [
             self._operation_decision(index)
             for index in range(len(problem.operations))
-            if index not in regions.taken
+            if index not in regions.factor_classes
         ]
 
     def _tensor_options(self, index: int, tensor: SearchTensor) -> Iterator[Option]:
@@ -206,11 +205,8 @@ class Decisions:
     def _local(self, tensor: int, axes: DimensionAxes) -> float:
         return local_bytes(self.problem.tensors[tensor].size, axes, self.extents)
 
-    def _region(
-        self, regions: Regions, tensors: Sequence[int], operations: Sequence[int]
-    ) -> Decision:
-        classes = regions.classes_of(tensors, operations)
-        weight = regions.weights(tensors)
+    def _region(self, regions: Regions, region: Region) -> Decision:
+        classes, weight = regions.extents(region), regions.weights(region)
         numbers = sorted(classes, key=lambda each: (-weight.get(each, 0.0), each))
         while (1 + len(numbers)) ** len(self.extents) > MAX_OPTIONS:
             numbers.pop()
@@ -221,11 +217,13 @@ class Decisions:
             def axes_of(members: Sequence[int], known: dict[int, Axes] = by_class) -> DimensionAxes:
                 return tuple(known.get(each, ()) for each in members)
 
-            homes = {tensor: axes_of(regions.dimension_classes(tensor)) for tensor in tensors}
-            assignments = {index: axes_of(regions.factor_classes[index]) for index in operations}
+            homes = {each: axes_of(regions.dimension_classes[each]) for each in region.tensors}
+            assignments = {
+                each: axes_of(regions.factor_classes[each]) for each in region.operations
+            }
             options.append(self._option(assignments, homes))
-        times = max((self.problem.operations[index].times for index in operations), default=1)
-        return Decision(tuple(filter(None, options)), tuple(operations), times)
+        times = max(self.problem.operations[index].times for index in region.operations)
+        return Decision(tuple(filter(None, options)), tuple(region.operations), times)
 
     def _finishing(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from ..cost import known_extents
 from ..factors import FactorRule
@@ -31,10 +32,7 @@ class SearchTensor:
     @property
     def size(self) -> float:
         """The size of the whole tensor in bytes."""
-        total = float(self.width)
-        for extent in known_extents(self.shape):
-            total *= extent
-        return total
+        return float(self.width * prod(known_extents(self.shape)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,85 +8,77 @@ one class, contractions, windows, reshapes, and pinned tensors. Shardings may co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
 
 from ..factors import FactorKind, TensorFactors
 from .problem import Problem, SearchOperation
 
 
+@dataclass(slots=True)
+class Region:
+    """Tensors and operations that are decided together, by number."""
+
+    tensors: list[int]
+    operations: list[int]
+
+
 class Regions:
-    """Which tensors and operations are decided together, and the classes of dimensions."""
+    """The regions of a problem, and the classes of related dimensions, which are numbered."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._region = list(range(len(problem.tensors)))
-        """The region of each tensor, represented by one of its tensors."""
-        self._members = [[index] for index in range(len(problem.tensors))]
-        self._classes: list[tuple[int, ...]] = []
-        """For each tensor the classes of its dimensions."""
-        count = 0
-        for tensor in problem.tensors:
-            self._classes.append(tuple(range(count, count + len(tensor.shape))))
-            count += len(tensor.shape)
-        self._next = count
-        self.taken: dict[int, int] = {}
-        """Operations that belong to a region, each with a tensor of the region."""
+        self._numbers = count()
+        self._region = [Region([index], []) for index in range(len(problem.tensors))]
+        """The region of each tensor."""
+        self.dimension_classes = {
+            index: self._new_classes(tensor.shape) for index, tensor in enumerate(problem.tensors)
+        }
+        """The class of each dimension of each tensor."""
         self.factor_classes: dict[int, tuple[int, ...]] = {}
+        """The class of each factor of each operation that belongs to a region."""
         for index in range(len(problem.operations)):
             self._merge(index)
+
+    def _new_classes(self, members: Sequence[object]) -> tuple[int, ...]:
+        """Return a new class for each member."""
+        return tuple(islice(self._numbers, len(members)))
 
     def _merge(self, index: int) -> None:
         """Merge the regions of an operation, unless dimensions of one tensor would coincide."""
         operation = self._problem.operations[index]
         tensors = self._problem.tensors
-        inside = sorted(each for each in operation.tensors if tensors[each].pinned is None)
+        inside = {each for each in operation.tensors if tensors[each].pinned is None}
         if not inside or not self._is_mergeable(operation):
             return
-        regions = sorted({self._region[tensor] for tensor in inside})
-        # Each factor gets a new class, which is unified with the classes of dimensions along it.
-        same: dict[int, int] = {}
-
-        def root(number: int) -> int:
-            while number in same:
-                number = same[number]
-            return number
-
-        factors = range(self._next, self._next + len(operation.rule.factors))
-        slots = (*operation.operands, *operation.results)
-        for slot, tensor in zip(
-            slots, (*operation.rule.operands, *operation.rule.results), strict=True
-        ):
-            for each in slot:
-                if each not in inside:
-                    continue
-                for dimension, along in enumerate(tensor):
-                    for factor in along:
-                        one, other = root(self._classes[each][dimension]), root(factors[factor])
-                        if one != other:
-                            same[max(one, other)] = min(one, other)
-        members = [tensor for region in regions for tensor in self._members[region]]
-        after = {
-            tensor: tuple(root(number) for number in self._classes[tensor]) for tensor in members
+        merged = {id(self._region[tensor]): self._region[tensor] for tensor in sorted(inside)}
+        regions = sorted(merged.values(), key=lambda region: min(region.tensors))
+        joined = Region(
+            [tensor for region in regions for tensor in region.tensors],
+            sorted([index, *(each for region in regions for each in region.operations)]),
+        )
+        own = self._new_classes(operation.rule.factors)
+        root = _connected(
+            (self.dimension_classes[each][dimension], own[factor])
+            for slot, tensor in _slots(operation)
+            for each in inside.intersection(slot)
+            for dimension, along in enumerate(tensor)
+            for factor in along
+        )
+        dimensions = {
+            tensor: tuple(map(root, self.dimension_classes[tensor])) for tensor in joined.tensors
         }
-        own = [root(number) for number in factors]
-        grown = [
-            [root(number) for number in self.factor_classes[other]]
-            for other, tensor in self.taken.items()
-            if self._region[tensor] in regions
-        ]
-        if any(len(set(each)) < len(each) for each in (*after.values(), own, *grown)):
+        factors = {
+            each: tuple(map(root, self.factor_classes.get(each, own))) for each in joined.operations
+        }
+        after = (*dimensions.values(), *factors.values())
+        if any(len(set(classes)) < len(classes) for classes in after):
             return
-        self._next += len(factors)
-        for tensor, classes in after.items():
-            self._classes[tensor] = classes
-            self._region[tensor] = regions[0]
-        for other, tensor in self.taken.items():
-            if self._region[tensor] == regions[0]:
-                known = self.factor_classes[other]
-                self.factor_classes[other] = tuple(root(number) for number in known)
-        self._members[regions[0]] = members
-        self.taken[index] = inside[0]
-        self.factor_classes[index] = tuple(own)
+        self.dimension_classes |= dimensions
+        self.factor_classes |= factors
+        for tensor in joined.tensors:
+            self._region[tensor] = joined
 
     def _is_mergeable(self, operation: SearchOperation) -> bool:
         rule = operation.rule
@@ -95,10 +87,7 @@ class Regions:
         kinds = {factor.kind for factor in rule.factors}
         if not kinds <= {FactorKind.PASS_THROUGH, FactorKind.REDUCTION}:
             return False
-        slots = zip(
-            (*operation.operands, *operation.results), (*rule.operands, *rule.results), strict=True
-        )
-        if any(not self._is_simple(slot, tensor) for slot, tensor in slots):
+        if not all(self._is_simple(slot, tensor) for slot, tensor in _slots(operation)):
             return False
         reduced = {
             index
@@ -121,42 +110,53 @@ class Regions:
             for position, dimension in enumerate(tensor)
         )
 
-    def merged(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Yield the tensors and operations of each region that has operations."""
-        by_region: dict[int, list[int]] = {}
-        for operation, tensor in self.taken.items():
-            by_region.setdefault(self._region[tensor], []).append(operation)
-        for region, operations in by_region.items():
-            yield self._members[region], operations
+    def merged(self) -> list[Region]:
+        """Return the regions that have operations, in the order of their first ones."""
+        found = {id(region): region for region in self._region if region.operations}
+        return sorted(found.values(), key=lambda region: region.operations[0])
 
-    def homes(self) -> set[int]:
-        """Return the tensors in regions that have operations."""
-        return {tensor for tensors, _ in self.merged() for tensor in tensors}
-
-    def dimension_classes(self, tensor: int) -> tuple[int, ...]:
-        """Return the class of each dimension of a tensor."""
-        return self._classes[tensor]
-
-    def classes_of(self, tensors: Sequence[int], operations: Sequence[int]) -> dict[int, int]:
-        """Return the classes of a region that can be split, with their extents."""
+    def extents(self, region: Region) -> dict[int, int]:
+        """Return the extents of the classes of a region that can be split."""
         found: dict[int, int] = {}
-        for tensor in tensors:
-            for number, size in zip(
-                self._classes[tensor], self._problem.tensors[tensor].shape, strict=True
-            ):
+        for tensor in region.tensors:
+            shape = self._problem.tensors[tensor].shape
+            for number, size in zip(self.dimension_classes[tensor], shape, strict=True):
                 if size is not None and size > 1:
                     found[number] = size
-        for index in operations:
+        for index in region.operations:
             factors = self._problem.operations[index].rule.factors
             for number, factor in zip(self.factor_classes[index], factors, strict=True):
                 if factor.size is not None and factor.size > 1:
                     found.setdefault(number, factor.size)
         return found
 
-    def weights(self, tensors: Sequence[int]) -> dict[int, float]:
+    def weights(self, region: Region) -> dict[int, float]:
         """Return for each class the total bytes of the tensors that have it."""
         found: dict[int, float] = {}
-        for tensor in tensors:
-            for number in self._classes[tensor]:
+        for tensor in region.tensors:
+            for number in self.dimension_classes[tensor]:
                 found[number] = found.get(number, 0.0) + self._problem.tensors[tensor].size
         return found
+
+
+def _slots(operation: SearchOperation) -> Iterator[tuple[tuple[int, ...], TensorFactors]]:
+    """Yield the tensors at each slot of an operation, with the factors of their dimensions."""
+    rule = operation.rule
+    slots = (*operation.operands, *operation.results)
+    return zip(slots, (*rule.operands, *rule.results), strict=True)
+
+
+def _connected(pairs: Iterable[tuple[int, int]]) -> Callable[[int], int]:
+    """Return the function from a number to the least one that the pairs connect it with."""
+    lower: dict[int, int] = {}
+
+    def root(number: int) -> int:
+        while number in lower:
+            number = lower[number]
+        return number
+
+    for pair in pairs:
+        least, other = sorted(map(root, pair))
+        if least != other:
+            lower[other] = least
+    return root

@@ -122,7 +122,7 @@ def emit_reshard(
     Raises ValueError as `plan_reshard` does.
     """
     resharding = _Resharding(emitter, tensor_type, size)
-    for planned in plan_reshard(shape_of(tensor_type), source, target).steps:
+    for planned in plan_reshard(shape_of(tensor_type), source, target):
         value = resharding.step(value, _named(emitter, source.grid, planned))
     return value
 
