@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Flag
+from itertools import takewhile
 from math import prod
 
 from .cost import known_extents
@@ -55,7 +56,7 @@ class _Side:
     """The mutable state of one tensor during a step."""
 
     def __init__(self, side: TensorSide, rule: FactorRule, extents: Sequence[int]) -> None:
-        self.side = side
+        self.side, self._rule, self._extents = side, rule, extents
         self.projection: Projection = project(side.factors, side.axes, rule, extents)
         self.axes: list[Axes | None] = list(self.projection.axes)
         self.barred = {*side.replicated, *rule.reserved}
@@ -70,19 +71,34 @@ class _Side:
         )
         self.elements = prod(sizes)
 
-    def has(self, factor: int) -> bool:
-        return self.axes[factor] is not None
+    def free_prefix(self, axes: Axes, factor: int) -> int:
+        """Return how many of the axes a factor may take, from the first on.
 
-    def taken(self, factor: int) -> set[int]:
-        """Return the axes that a factor may not take.
-
-        The tensor uses them along other factors, added ones included, or is replicated along them.
+        Others are used by the tensor along other factors, added ones included, or it is replicated
+        along them.
         """
         used = {*self.projection.overflow, *self.barred}
-        for other, axes in enumerate(self.axes):
-            if other != factor and axes:
-                used.update(axes)
-        return used
+        for other, own in enumerate(self.axes):
+            if other != factor and own:
+                used.update(own)
+        return sum(1 for _ in takewhile(lambda axis: axis not in used, axes))
+
+    def limit(self, axes: Axes, factor: int) -> int:
+        """Return how many of the axes fit along a factor, apart from other factors."""
+        own = self.axes[factor] or ()
+        if axes[: len(own)] != own:
+            return min(len(axes), len(own))
+        if factor not in self.open:
+            return len(own)
+        minor = is_minor_most(self.side.factors, factor)
+        size, count = self._rule.factors[factor].size, len(own)
+        parts = prod(self._extents[axis] for axis in own)
+        for axis in axes[count:]:
+            parts *= self._extents[axis]
+            if not fits(size, parts, minor):
+                break
+            count += 1
+        return count
 
 
 def common_axes(lists: Sequence[tuple[Axes, bool]]) -> Axes:
@@ -118,51 +134,22 @@ def _candidate(sides: Sequence[_Side], factor: int, direction: Direction) -> Axe
     return common_axes(speaking + listening)
 
 
-def _limit(axes: Axes, factor: int, rule: FactorRule, side: _Side, extents: Sequence[int]) -> int:
-    """Return how many of the axes a side can take along a factor, apart from other factors."""
-    own = side.axes[factor] or ()
-    if axes[: len(own)] != own:
-        return min(len(axes), len(own))
-    if factor not in side.open:
-        return len(own)
-    minor = is_minor_most(side.side.factors, factor)
-    size = rule.factors[factor].size
-    count = len(own)
-    while count < len(axes) and fits(
-        size, prod(extents[axis] for axis in axes[: count + 1]), minor
-    ):
-        count += 1
-    return count
-
-
-def _free_prefix(axes: Axes, taken: set[int]) -> int:
-    """Return the length of the prefix of `axes` that has no axis in `taken`."""
-    for position, axis in enumerate(axes):
-        if axis in taken:
-            return position
-    return len(axes)
-
-
-def _basic(
-    sides: Sequence[_Side], rule: FactorRule, directions: Sequence[Direction], extents: list[int]
-) -> None:
+def _basic(sides: Sequence[_Side], directions: Sequence[Direction]) -> None:
     for factor, direction in enumerate(directions):
         if not direction:
             continue
         axes = _candidate(sides, factor, direction)
         for side in sides:
-            axes = axes[: _free_prefix(axes, side.taken(factor))]
-            if side.has(factor):
-                axes = axes[: _limit(axes, factor, rule, side, extents)]
+            axes = axes[: side.free_prefix(axes, factor)]
+            if side.axes[factor] is not None:
+                axes = axes[: side.limit(axes, factor)]
         for side in sides:
             own = side.axes[factor]
             if own is not None and len(axes) > len(own):
                 side.axes[factor] = axes
 
 
-def _aggressive(
-    sides: Sequence[_Side], rule: FactorRule, directions: Sequence[Direction], extents: list[int]
-) -> None:
+def _aggressive(sides: Sequence[_Side], directions: Sequence[Direction]) -> None:
     proposals: list[tuple[int, int, Axes]] = []
     for factor, direction in enumerate(directions):
         if not direction:
@@ -176,10 +163,7 @@ def _aggressive(
             own = side.axes[factor]
             if own is None or axes[: len(own)] != own:
                 continue
-            count = min(
-                _limit(axes, factor, rule, side, extents),
-                _free_prefix(axes, side.taken(factor)),
-            )
+            count = min(side.limit(axes, factor), side.free_prefix(axes, factor))
             if count > len(own):
                 side.axes[factor] = axes[:count]
 
@@ -198,7 +182,7 @@ def propagate_step(
     extend those in `sides`.
     """
     working = [_Side(side, rule, extents) for side in sides]
-    (_aggressive if aggressive else _basic)(working, rule, directions, list(extents))
+    (_aggressive if aggressive else _basic)(working, directions)
     results: list[DimensionAxes] = []
     for side in working:
         if side.axes == list(side.projection.axes):
