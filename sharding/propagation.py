@@ -135,6 +135,26 @@ def _state(tensor: TensorNode) -> _State:
     return tensor.axes, tensor.open_dimensions, tensor.replicated
 
 
+def _reveal(
+    tensor: TensorNode, axes: DimensionAxes, open_dimensions: tuple[bool, ...], priority: int
+) -> None:
+    """Show those of the given axes and open dimensions of a tensor that have reached a priority.
+
+    Axes that were added at earlier priorities are kept. No dimension is open as long as the tensor
+    has axes of a later priority, which an added axis might duplicate.
+    """
+    seen = [own <= priority for own in tensor.priorities]
+    complete = all(visible or not own for visible, own in zip(seen, axes, strict=True))
+    tensor.axes = tuple(
+        now if own < priority else given if own == priority else ()
+        for now, given, own in zip(tensor.axes, axes, tensor.priorities, strict=True)
+    )
+    tensor.open_dimensions = tuple(
+        is_open and visible and complete
+        for is_open, visible in zip(open_dimensions, seen, strict=True)
+    )
+
+
 _Step = tuple[StepResult, bool]
 """The result of a step, and whether it changes any tensor."""
 
@@ -199,20 +219,7 @@ class Propagation:
         start = [index for index, node in enumerate(self._tensors) if any(node.axes)]
         for priority in priorities:
             for index, (axes, open_dimensions) in later.items():
-                node = self._tensors[index]
-                seen = [own <= priority for own in node.priorities]
-                was = [own < priority for own in node.priorities]
-                # Axes that were added at earlier priorities are kept. Nothing is added as long as
-                # the tensor has axes of a later priority, which an added axis might duplicate.
-                complete = all(visible or not own for visible, own in zip(seen, axes, strict=True))
-                node.axes = tuple(
-                    now if already else given if visible else ()
-                    for now, given, visible, already in zip(node.axes, axes, seen, was, strict=True)
-                )
-                node.open_dimensions = tuple(
-                    is_open and visible and complete
-                    for is_open, visible in zip(open_dimensions, seen, strict=True)
-                )
+                _reveal(self._tensors[index], axes, open_dimensions, priority)
             fresh = start if priority == priorities[0] else list(later)
             touched = {op for index in fresh for op in self._at[index]}
             for direction in passes:
