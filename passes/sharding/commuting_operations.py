@@ -48,18 +48,21 @@ _MOVES = frozenset(
 )
 """Operations that only move elements of their first operand: any reduction commutes with them."""
 
-_NEGATIONS = frozenset({"arith.negf"})
+_QUOTIENTS = ("arith.divf", "linalg.div")
 
-_SUMS = {"linalg.add", "linalg.sub"} | {
-    name for name, kind in COMBINATIONS.items() if kind is ReductionKind.SUM
+_LINEAR: dict[str, tuple[tuple[int, ...], ...]] = {
+    **dict.fromkeys(_MOVES, ((0,),)),
+    "arith.negf": ((0,),),
+    # Sums and differences are linear in both operands together, products in either one.
+    **dict.fromkeys(
+        ["linalg.add", "linalg.sub"]
+        + [name for name, kind in COMBINATIONS.items() if kind is ReductionKind.SUM],
+        ((0, 1),),
+    ),
+    **dict.fromkeys(("arith.mulf", "arith.muli", "linalg.mul"), ((0,), (1,))),
+    **dict.fromkeys(_QUOTIENTS, ((0,),)),
 }
-"""Sums and differences: linear if both operands are partial in the same way."""
-
-_PRODUCTS = frozenset({"arith.mulf", "arith.muli", "linalg.mul"})
-"""Products: linear if exactly one of the first two operands is partial."""
-
-_QUOTIENTS = frozenset({"arith.divf", "linalg.div"})
-"""Quotients: linear if only the dividend is partial, unless they are of integers."""
+"""The operands of an operation in which it is linear, one of the listed sets of them at a time."""
 
 
 def inheritable_partials(
@@ -70,25 +73,20 @@ def inheritable_partials(
     `held` are the shardings of the operands. Both results are empty if reductions must be done
     first.
     """
-    partials = [sharding.partials if sharding is not None else () for sharding in held]
-    if not any(partials):
+    name = operation.name
+    partials = [() if sharding is None else sharding.partials for sharding in held]
+    inputs = partials[: 1 if name in _MOVES else 2]  # Destinations of linalg operations follow.
+    carriers = tuple(index for index, own in enumerate(inputs) if own)
+    if carriers not in _LINEAR.get(name, ()):
         return (), ()
-    name, first = operation.name, partials[0]
-    if name in _MOVES:
-        return (first, (0,)) if first else ((), ())
-    if not all(p.kind is ReductionKind.SUM for own in partials for p in own):
+    found = partials[carriers[0]]
+    if any(partials[index] != found for index in carriers):
         return (), ()
-    if name in _NEGATIONS:
-        return first, (0,)
-    if len(partials) < 2:
+    kinds = {partial.kind for own in partials for partial in own}
+    if name not in _MOVES and kinds != {ReductionKind.SUM}:
         return (), ()
-    second = partials[1]
-    if name in _SUMS and first == second:
-        return first, (0, 1)
-    if name in _PRODUCTS and bool(first) != bool(second):
-        return (first, (0,)) if first else (second, (1,))
-    if name in _QUOTIENTS and first and not second:
+    is_integer = isinstance(element_type(operation.operands[0].type), IntegerType | IndexType)
+    if name in _QUOTIENTS and is_integer:
         # Quotients of integers are rounded: 3 / 2 + 3 / 2 is not 6 / 2.
-        is_integer = isinstance(element_type(operation.operands[0].type), IntegerType | IndexType)
-        return ((), ()) if is_integer else (first, (0,))
-    return (), ()
+        return (), ()
+    return found, carriers
