@@ -116,6 +116,23 @@ def plan_joined_exchange(
     return SliceExchange(copies, tuple(_round(each, owned) for each in _rounds(pieces)))
 
 
+def sections_of_slices(
+    windows: Sequence[Window], offsets: Sequence[int], parts: Sequence[Interval]
+) -> list[list[Interval]]:
+    """Return for each operand of a concatenation the section of its source that each process reads.
+
+    The operands are slices of one source that begin at `offsets`, and `windows` are their reads.
+    `parts` are the intervals of the result by process.
+    """
+    return [
+        [
+            (offset + low, offset + high) if low < high else (0, 0)
+            for low, high in (window.read(*part) for part in parts)
+        ]
+        for window, offset in zip(windows, offsets, strict=True)
+    ]
+
+
 def _own_copy(pieces: Sequence[_Piece | None], owned: Sequence[Interval]) -> PieceCopy:
     """Return a copy from each process's own shard; a process without a piece gets length 0."""
     return PieceCopy(

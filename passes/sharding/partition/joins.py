@@ -14,7 +14,7 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
-from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
+from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange, sections_of_slices
 from ..rules.tensor import fetched_part, joined_dimension, slice_positions, sliced_source
 from .by_rule import copy_local, finish_local, if_split
 from .emit_reshard import Exchanging
@@ -67,36 +67,21 @@ def _rotated(chosen: OpSharding, split: Shift) -> SSAValue | None:
     In a rotation of rows by one, each process sends one row in a ring.
     """
     dimension = split.dimension
-    found = [sliced_source(operand, dimension) for operand in chosen.operation.operands]
-    source, sharding = found[0][0], chosen.operand_shardings[0]
+    slices = [sliced_source(operand, dimension) for operand in chosen.operation.operands]
+    source, sharding = slices[0][0], chosen.operand_shardings[0]
     size, held = shape(source)[dimension], chosen.partitioner.sharding_of(source)
-    if size is None or any(each is not source for each, _ in found) or sharding.partials:
+    if size is None or any(each is not source for each, _ in slices) or sharding.partials:
         return None
     if held is not None and held.offsets:
         return None
     along = enumerate(sharding.offsets)
     kept = tuple(None if each == dimension else limits for each, limits in along)
     sharding = replace(sharding, offsets=kept)
-    parts = [
-        [rule_windows(chosen, index)[dimension].read(*part) for part in split.parts]
-        for index in range(len(found))
-    ]
-    wanted = [
-        [
-            (first + start, first + end)
-            for (_, first), (start, end) in zip(found, intervals, strict=True)
-            if start < end
-        ]
-        for intervals in zip(*parts, strict=True)
-    ]
+    windows = [rule_windows(chosen, index)[dimension] for index in range(len(slices))]
+    sections = sections_of_slices(windows, [first for _, first in slices], split.parts)
     owned = list(pairwise(shard_offsets(size, sharding, dimension)))
-    exchange = plan_joined_exchange(owned, wanted)
-    apart = sum(
-        cheapest_exchange(
-            owned, [(a + first, b + first) if a < b else (0, 0) for a, b in intervals]
-        )[1]
-        for (_, first), intervals in zip(found, parts, strict=True)
-    )
+    exchange = plan_joined_exchange(owned, list(zip(*sections, strict=True)))
+    apart = sum(cheapest_exchange(owned, each)[1] for each in sections)
     if exchange is None or exchange.sent >= apart:
         return None
     value = chosen.partitioner.demand(source, sharding)

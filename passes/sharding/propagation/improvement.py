@@ -23,7 +23,7 @@ from ....sharding.local_shape import default_offsets
 from ....sharding.op_sharding import Preference, UnreducedResult
 from ....sharding.propagation import Origin, RuleClass, classify
 from ....sharding.sharding import DimensionAxes, Sharding, is_finer_split
-from ....sharding.slice_exchange import MAX_PROCESSES, plan_joined_exchange
+from ....sharding.slice_exchange import plan_joined_exchange, sections_of_slices
 from ..rules.tensor import sliced_source
 from .graph import ShardingGraph
 from .tensor_shardings import (
@@ -237,26 +237,18 @@ def _exchange_bytes(sharded: ShardedOperation, dimension: int) -> float | None:
 
     The operands must be slices of one tensor, all along the dimension of the concatenation.
     """
-    operation, windows = sharded.entry.operation, sharded.rule.windows
-    cuts = [sliced_source(value, dimension) for value in operation.operands]
-    source = cuts[0][0]
+    operation = sharded.entry.operation
+    slices = [sliced_source(value, dimension) for value in operation.operands]
+    source = slices[0][0]
     size = (tensor_shape(source) or ())[dimension]
     extent = (tensor_shape(operation.results[0]) or ())[dimension]
     extents = known_extents(sharded.grid.shape)
     parts = prod(extents[axis] for axis in sharded.sharding.results[0][dimension])
-    if size is None or extent is None or any(each is not source for each, _ in cuts):
+    if size is None or extent is None or any(each is not source for each, _ in slices):
         return None
-    owned, joined = (list(pairwise(default_offsets(n, parts))) for n in (size, extent))
-    wanted = [
-        [
-            (first + low, first + high)
-            for (_, first), window in zip(cuts, windows, strict=True)
-            for low, high in (window.read(*each),)
-            if low < high
-        ]
-        for each in joined
-    ]
-    exchange = plan_joined_exchange(owned, wanted) if parts <= MAX_PROCESSES else None
+    owned, made = (list(pairwise(default_offsets(n, parts))) for n in (size, extent))
+    sections = sections_of_slices(sharded.rule.windows, [first for _, first in slices], made)
+    exchange = plan_joined_exchange(owned, list(zip(*sections, strict=True)))
     if exchange is None:
         return None
     share = local_bytes(tensor_bytes(source), sharded.sharding.results[0], extents)
