@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -37,34 +38,21 @@ from .windows import fetch_windows, local_maps, loop_start, summed_loops_of
 def structured(partitioner: Partitioner, operation: Operation) -> None:
     """Partition a structured operation so that each process runs its part of the loops."""
     view = structured_view(operation)
-    lookup = find_table_lookup(partitioner, operation)
-    grid = None if lookup is None else lookup.sharding.grid
-    chosen = None if view is None else choose(partitioner, operation, grid)
-    if chosen is not None and lookup is not None:
-        lookup = lookup.along(chosen)
-    if (
-        lookup is None
-        or chosen is None
-        or not _sums_rows(chosen, lookup)
-        or _is_gathered(partitioner, lookup)
-    ):
-        lookup = None
+    chosen, lookup = (None, None) if view is None else _choose(partitioner, operation)
     if view is None or chosen is None or not (chosen.is_split or lookup):
         run_replicated(partitioner, operation)
         return
     _record_output_sizes(partitioner, operation, len(view.inputs))
+    later = _added_later(chosen, view.outputs)
     operands = [_input(chosen, index, value) for index, value in enumerate(view.inputs)]
-    later: dict[int, Combiner] = {}
     for index, value in enumerate(view.outputs):
         sharding = chosen.operand_shardings[len(view.inputs) + index]
-        combiner = chosen.combiners[index] if chosen.reduced_axes else None
-        if combiner is not None and counts_initial_value(combiner, partitioner, value):
-            later[index] = combiner
-            operands.append(_neutral(chosen, index, value, combiner))
-        else:
-            operands.append(partitioner.demand(value, sharding))
-    table = None if lookup is None else lookup.table
-    slices = captured_slices(chosen, except_for=table)
+        operands.append(
+            _neutral(chosen, index, value, later[index])
+            if index in later
+            else partitioner.demand(value, sharding)
+        )
+    slices = captured_slices(chosen, except_for=None if lookup is None else lookup.table)
     if lookup is not None:
         held = partitioner.demand(lookup.held, lookup.sharding)
         slices[lookup.table] = followed_slice(lookup, held)
@@ -85,6 +73,33 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
         finish_result(chosen, index, made.results[index])
     for index, combiner in later.items():
         _add_initial_value(partitioner, operation, index, view.outputs[index], combiner)
+
+
+def _choose(
+    partitioner: Partitioner, operation: Operation
+) -> tuple[OpSharding | None, TableLookup | None]:
+    """Return the sharding of an operation, and the table that it looks up where it is held."""
+    lookup = find_table_lookup(partitioner, operation)
+    chosen = choose(partitioner, operation, None if lookup is None else lookup.sharding.grid)
+    if chosen is None or lookup is None:
+        return chosen, None
+    lookup = lookup.along(chosen)
+    is_kept = _sums_rows(chosen, lookup) and not _is_gathered(partitioner, lookup)
+    return chosen, lookup if is_kept else None
+
+
+def _added_later(chosen: OpSharding, outputs: Sequence[SSAValue]) -> dict[int, Combiner]:
+    """Return the combiners of results whose initial values must take part only once.
+
+    They are added after the reduction, which starts from neutral elements.
+    """
+    combiners = enumerate(chosen.combiners if chosen.reduced_axes else ())
+    return {
+        index: combiner
+        for index, combiner in combiners
+        if combiner is not None
+        and counts_initial_value(combiner, chosen.partitioner, outputs[index])
+    }
 
 
 def _sums_rows(chosen: OpSharding, lookup: TableLookup) -> bool:
