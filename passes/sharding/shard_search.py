@@ -172,11 +172,11 @@ def _check_annotations(graph: ShardingGraph, name: str) -> None:
             )
 
 
-def factorizations(count: int, *, ordered: bool, most: int = MAX_AXES) -> Iterator[tuple[int, ...]]:
-    """Yield the shapes of grids of `count` devices, with fewer axes first.
+def factorizations(count: int, *, ordered: bool) -> Iterator[tuple[int, ...]]:
+    """Yield the shapes of grids of `count` devices with at most `MAX_AXES` axes, fewer first.
 
     Each extent is at least 2. Unless `ordered`, extents are sorted, so that no shape is a
-    permutation of another. `most` limits the number of axes.
+    permutation of another.
     """
 
     def split(rest: int, length: int, least: int) -> Iterator[tuple[int, ...]]:
@@ -189,7 +189,7 @@ def factorizations(count: int, *, ordered: bool, most: int = MAX_AXES) -> Iterat
                 for others in split(rest // first, length - 1, 2 if ordered else first):
                     yield (first, *others)
 
-    for length in range(1, most + 1):
+    for length in range(1, MAX_AXES + 1):
         yield from split(count, length, 2)
 
 

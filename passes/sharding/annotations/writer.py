@@ -221,9 +221,7 @@ class AnnotationWriter:
         by_sharding: dict[int, list[ShardedUse]] = {}
         for use in placed:
             by_sharding.setdefault(id(use.sharding), []).append(use)
-        others = not (len(placed) == 1 and value.has_one_use()) and (
-            sum(1 for _ in value.uses) > len(placed)
-        )
+        others = sum(1 for _ in value.uses) > len(placed)
         for position, uses in enumerate(by_sharding.values()):
             sharding, maker = uses[0].sharding, entry.operation
             if position or others:
