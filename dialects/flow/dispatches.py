@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.region_headers import parse_body, print_body
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
 from ...ir.syntax.rows import Rows
 from ...ir.syntax.symbol_directives import EntryPoints
@@ -92,19 +93,14 @@ class WorkgroupBody:
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parser.parse_punctuation("=")
-        arguments = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
-        )
-        parsed.regions[self.name] = parser.parse_region(arguments)
+        parsed.regions[self.name] = parse_body(parser)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         region = cast(Region, getattr(operation, self.name))
         printer.print_string(" =")
         with printer.indented(), printer.indented():
-            printer.print_string("\n(")
-        printer.print_list(region.blocks[0].args, printer.print_block_argument)
-        printer.print_string(") ")
-        printer.print_region(region, print_entry_block_args=False)
+            printer.print_string("\n")
+        print_body(printer, region)
 
     def verify(self, operation: Operation) -> None:
         if not cast(Region, getattr(operation, self.name)).blocks:

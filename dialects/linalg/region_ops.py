@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
+from ...ir.syntax.region_headers import parse_body, print_body
 from ...ir.tensor_types import shape_text, shapes_agree, sizes_agree
 from .base import (
     DestinationEffects,
@@ -115,19 +116,6 @@ def _payload_body(
     return Region(block)
 
 
-def _parse_long_body(parser: Parser) -> Region:
-    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-    return parser.parse_region(arguments)
-
-
-def _print_long_body(printer: Printer, body: Region) -> None:
-    printer.print_string(" ")
-    with printer.in_parens():
-        printer.print_list(body.block.args, printer.print_block_argument)
-    printer.print_string(" ")
-    printer.print_region(body, print_entry_block_args=False)
-
-
 def _element_block(values: Sequence[SSAValue]) -> Block:
     return Block(arg_types=[element_type(value.type) for value in values])
 
@@ -170,7 +158,7 @@ class MapOp(IRDLOperation):
             parser.raise_error(f"expected 1 output, but found {len(outputs)}", position)
         attributes = parser.parse_optional_attr_dict()
         if payload is None:
-            mapper = _parse_long_body(parser)
+            mapper = parse_body(parser)
         else:
             block = _element_block((*inputs, *outputs))
             mapper = _payload_body(*payload, block, block.args[:-1], element_type(outputs[0].type))
@@ -190,7 +178,8 @@ class MapOp(IRDLOperation):
         print_operand_group(printer, "outs", (self.init,))
         print_sorted_attributes(printer, self.attributes)
         if payload is None:
-            _print_long_body(printer, self.mapper)
+            printer.print_string(" ")
+            print_body(printer, self.mapper)
 
     def verify_(self) -> None:
         block = only_block(self.mapper)
@@ -262,7 +251,7 @@ class ReduceOp(IRDLOperation):
         dimensions = parse_numbers(parser)
         attributes = parser.parse_optional_attr_dict()
         if payload is None:
-            combiner = _parse_long_body(parser)
+            combiner = parse_body(parser)
         else:
             block = _element_block((*inputs, *inits))
             arguments = cls._payload_arguments(block)
@@ -291,7 +280,8 @@ class ReduceOp(IRDLOperation):
         print_numbers(printer, "dimensions", self.dimensions)
         print_sorted_attributes(printer, self.attributes)
         if payload is None:
-            _print_long_body(printer, self.combiner)
+            printer.print_string(" ")
+            print_body(printer, self.combiner)
 
     def verify_(self) -> None:
         only_block(self.combiner)

@@ -348,19 +348,9 @@ class ManualAxesAttr(OpaqueSyntaxAttribute, Data[tuple[str, ...]]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[str, ...]:
-        return parse_manual_axes(parser)
+        return tuple(
+            parser.parse_comma_separated_list(parser.Delimiter.BRACES, parser.parse_str_literal)
+        )
 
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(manual_axes_text(self.data))
-
-
-def parse_manual_axes(parser: AttrParser) -> tuple[str, ...]:
-    """Parse `{"a", "b"}`."""
-    return tuple(
-        parser.parse_comma_separated_list(parser.Delimiter.BRACES, parser.parse_str_literal)
-    )
-
-
-def manual_axes_text(axes: tuple[str, ...]) -> str:
-    """Return the text that `parse_manual_axes` parses."""
-    return "{" + ", ".join(f'"{axis}"' for axis in axes) + "}"
+        printer.print_string("{" + ", ".join(f'"{axis}"' for axis in self.data) + "}")

@@ -7,13 +7,13 @@ operations, which are verified and kept, in `sharding_rules.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import ClassVar, Self
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -31,9 +31,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, integer
 from ...ir.dialect_extension import dialect_of, variant
-from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax, directive
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.region_headers import parse_body, print_body
 from ...ir.syntax.rows import PURE
 from ..stablehlo.elementwise import ConstantOp as StablehloConstantOp
 from . import attributes, collectives, meshes, sharding_rules
@@ -42,8 +43,6 @@ from .attributes import (
     ShardingAttr,
     ShardingPerValueAttr,
     TensorSharding,
-    manual_axes_text,
-    parse_manual_axes,
     parse_shardings,
     shardings_text,
 )
@@ -141,10 +140,35 @@ class ReturnOp(SyntaxOperation):
         super().__init__(operands=[arguments])
 
 
-_SHARDINGS = ("in_shardings", "out_shardings")
+@directive("shardings")
+@dataclass(frozen=True, slots=True)
+class _Shardings(PrintsProperty):
+    """The shardings of some values: `[<@mesh, [{"a"}]>]`."""
+
+    name: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = ShardingPerValueAttr(parse_shardings(parser))
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        found = cast(ShardingPerValueAttr, operation.properties[self.name])
+        printer.print_string(shardings_text(found.data))
 
 
-class _ComputationOp(IRDLOperation):
+class _Body:
+    """The body of a computation: `(%a: T, %b: U) {...}`."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.regions["body"] = parse_body(parser)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        print_body(printer, operation.regions[0])
+
+
+_END = " attr-dict : (type($arguments)) -> result-types($outputs)"
+
+
+class _ComputationOp(SyntaxOperation):
     """Base of the ops with a body whose arguments and results have shardings."""
 
     arguments = var_operand_def()
@@ -152,48 +176,6 @@ class _ComputationOp(IRDLOperation):
     body = region_def()
 
     traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
-
-    @classmethod
-    def parse_computation(cls, parser: Parser, properties: dict[str, Attribute]) -> Self:
-        """Parse the op from its operands on; `properties` holds what was parsed before."""
-        position = parser.pos
-        unresolved = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, parser.parse_unresolved_operand
-        )
-        for keyword in _SHARDINGS:
-            if parser.parse_optional_keyword(keyword):
-                parser.parse_punctuation("=")
-                properties[keyword] = ShardingPerValueAttr(parse_shardings(parser))
-        if parser.parse_optional_keyword("manual_axes"):
-            parser.parse_punctuation("=")
-            properties["manual_axes"] = ManualAxesAttr(parse_manual_axes(parser))
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        body = parser.parse_region(arguments)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        function_type = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(unresolved, function_type.inputs.data, position),
-            result_types=function_type.outputs.data,
-            properties=properties,
-            attributes=attributes,
-            regions=[body],
-        )
-
-    def print_computation(self, printer: Printer, after_shardings: str) -> None:
-        """Print the op from its operands on."""
-        with printer.in_parens():
-            printer.print_list(self.arguments, printer.print_ssa_value)
-        for name in _SHARDINGS:
-            if (shardings := self._shardings(name)) is not None:
-                printer.print_string(f" {name}={shardings_text(shardings)}")
-        printer.print_string(f"{after_shardings} (")
-        printer.print_list(self.body.block.args, printer.print_block_argument)
-        printer.print_string(") ")
-        printer.print_region(self.body, print_entry_block_args=False)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
 
     def verify_computation(self, manual_axes: tuple[str, ...]) -> None:
         """Check the shardings against the outer types, and the inner types against both.
@@ -269,14 +251,15 @@ class ManualComputationOp(_ComputationOp):
     out_shardings = prop_def(ShardingPerValueAttr)
     manual_axes = prop_def(ManualAxesAttr)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.parse_computation(parser, {})
-
-    def print(self, printer: Printer) -> None:
-        self.print_computation(printer, f" manual_axes={manual_axes_text(self.manual_axes.data)}")
+    SYNTAX: ClassVar[Syntax] = (
+        "($arguments) in_shardings=shardings($in_shardings)"
+        " out_shardings=shardings($out_shardings) manual_axes=bare($manual_axes) ",
+        _Body(),
+        _END,
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         manual = self.manual_axes.data
         shardings = (*self.in_shardings.data, *self.out_shardings.data)
         found = (mesh_of(self, each) for each in shardings)
@@ -315,19 +298,15 @@ class NamedComputationOp(_ComputationOp):
     out_shardings = opt_prop_def(ShardingPerValueAttr)
     computation = prop_def(StringAttr, prop_name="name")
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        with parser.in_angle_brackets():
-            name = parser.parse_str_literal()
-        return cls.parse_computation(parser, {"name": StringAttr(name)})
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string("<")
-        printer.print_string_literal(self.computation.data)
-        printer.print_string(">")
-        self.print_computation(printer, "")
+    SYNTAX: ClassVar[Syntax] = (
+        "<$name>($arguments)( in_shardings=shardings($in_shardings))?"
+        "( out_shardings=shardings($out_shardings))? ",
+        _Body(),
+        _END,
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         self.verify_computation(())
 
 

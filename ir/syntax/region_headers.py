@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
@@ -34,6 +34,20 @@ def print_bindings(
 
     with printer.in_parens():
         printer.print_list(list(zip(arguments, values, strict=True)), binding)
+
+
+def parse_body(parser: Parser) -> Region:
+    """Read `(%a: T, %b: U) {...}`, a region whose arguments precede it."""
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+    return parser.parse_region(arguments)
+
+
+def print_body(printer: Printer, region: Region) -> None:
+    """Write `(%a: T, %b: U) {...}`."""
+    with printer.in_parens():
+        printer.print_list(region.block.args, printer.print_block_argument)
+    printer.print_string(" ")
+    printer.print_region(region, print_entry_block_args=False)
 
 
 def parse_types(parser: Parser) -> Sequence[Attribute]:
