@@ -29,7 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.index import INDEX
+from ...ir.index import INDEX, IndexList, IndexOrInt
 from ...ir.index_lists import mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
@@ -100,8 +100,8 @@ class ShardingOp(OnGrid):
         grid: str | SymbolRefAttr,
         split_axes: Sequence[Sequence[int]],
         *,
-        halo_sizes: Sequence[int | SSAValue] = (),
-        sharded_dims_offsets: Sequence[int | SSAValue] = (),
+        halo_sizes: IndexList = (),
+        sharded_dims_offsets: IndexList = (),
         partial: tuple[ReductionKind, Sequence[int]] | None = None,
     ) -> None:
         halos, dynamic_halos = split_list(halo_sizes)
@@ -125,12 +125,12 @@ class ShardingOp(OnGrid):
         return self.split_axes.lists()
 
     @property
-    def halos(self) -> tuple[int | SSAValue, ...]:
+    def halos(self) -> tuple[IndexOrInt, ...]:
         """The low and the high halo of each split dimension in turn; empty if there are none."""
         return mixed_list(self.static_halo_sizes.get_values(), self.dynamic_halo_sizes)
 
     @property
-    def offsets(self) -> tuple[int | SSAValue, ...]:
+    def offsets(self) -> tuple[IndexOrInt, ...]:
         """The offsets of the shards of each split dimension; empty if all shards have one size."""
         return mixed_list(
             self.static_sharded_dims_offsets.get_values(), self.dynamic_sharded_dims_offsets
@@ -222,9 +222,9 @@ class ShardShapeOp(NamedResults):
 
     def __init__(
         self,
-        dims: Sequence[int | SSAValue],
+        dims: IndexList,
         sharding: SSAValue,
-        device: Sequence[int | SSAValue],
+        device: IndexList,
     ) -> None:
         sizes, dynamic_sizes = split_list(dims)
         coordinates, dynamic_coordinates = split_list(device)
@@ -238,12 +238,12 @@ class ShardShapeOp(NamedResults):
         )
 
     @property
-    def sizes(self) -> tuple[int | SSAValue, ...]:
+    def sizes(self) -> tuple[IndexOrInt, ...]:
         """The sizes of the whole tensor."""
         return mixed_list(self.dims.get_values(), self.dims_dynamic)
 
     @property
-    def coordinates(self) -> tuple[int | SSAValue, ...]:
+    def coordinates(self) -> tuple[IndexOrInt, ...]:
         """The coordinates of the device on the grid."""
         return mixed_list(self.device.get_values(), self.device_dynamic)
 

@@ -22,11 +22,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import constant_integer
 from ...ir.canonicalization import Patterns
-from ...ir.index import INDEX
+from ...ir.index import INDEX, IndexList, IndexOrInt
 from ...sharding.grid import Grid
 from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
 from .attributes import stated_lists
-from .checks import Mixed, offset_runs
+from .checks import offset_runs
 from .collective_base import Collective
 from .collectives import AllGatherOp, AllSliceOp, ShiftOp, UpdateHaloOp
 from .grids import GridShapeOp, OnGrid
@@ -43,12 +43,12 @@ def _known_grid(operation: OnGrid) -> Grid | None:
         return None
 
 
-def _constants_folded(mixed: Mixed) -> tuple[int | SSAValue, ...]:
+def _constants_folded(mixed: IndexList) -> tuple[IndexOrInt, ...]:
     """Replace operands that are non-negative constants by integers."""
     return tuple(item if isinstance(item, int) else _constant(item) for item in mixed)
 
 
-def _constant(value: SSAValue) -> int | SSAValue:
+def _constant(value: SSAValue) -> IndexOrInt:
     number = constant_integer(value)
     return value if number is None or number < 0 else number
 
@@ -143,7 +143,7 @@ def fold_constants_of_sharding(op: ShardingOp, rewriter: PatternRewriter) -> Non
     _replace_in_kind(op, new, rewriter)
 
 
-def _is_default_split(operation: ShardingOp, offsets: Mixed) -> bool:
+def _is_default_split(operation: ShardingOp, offsets: IndexList) -> bool:
     """Return whether the offsets of every split dimension form shards of equal size.
 
     The last offset is the size of the dimension, so such offsets describe the default split.

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index import IndexList
 from ...ir.symbols import find_visible_symbol, visible_names
 from ...ir.tensor_types import Shape, shape_of
 from ...sharding.grid import Grid
@@ -255,14 +256,12 @@ def check_conversion(source: Attribute, result: Attribute) -> None:
 
 
 NumberT = TypeVar("NumberT", bound=int | SSAValue)
-Mixed = Sequence[int | SSAValue]
-"""Integers mixed with SSA values that are known at run time only."""
 
 
 def check_sharding_by_itself(
     split_axes: Sequence[Axes],
-    halos: Mixed,
-    offsets: Mixed,
+    halos: IndexList,
+    offsets: IndexList,
     partial: tuple[ReductionKind, Axes] | None,
 ) -> None:
     """Check the parts of a sharding that do not depend on the grid."""
@@ -284,7 +283,7 @@ def check_sharding_by_itself(
 def check_sharding_on_grid(
     grid: Grid,
     split_axes: Sequence[Axes],
-    offsets: Mixed,
+    offsets: IndexList,
     partial: tuple[ReductionKind, Axes] | None,
 ) -> None:
     """Check a sharding against its grid; it must have passed `check_sharding_by_itself`."""
@@ -299,7 +298,7 @@ def check_sharding_on_grid(
     check_axes(partial_axes, grid)
 
 
-def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
+def _check_halos(split_axes: Sequence[Axes], halos: IndexList) -> None:
     split = sum(1 for axes in split_axes if axes)
     if len(halos) != 2 * split:
         raise VerifyException(
@@ -312,7 +311,7 @@ def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
             raise VerifyException(f"halo sizes must not be negative, got {size}")
 
 
-def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed) -> None:
+def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: IndexList) -> None:
     if not grid.is_static:
         raise VerifyException(
             f"sharded dims offsets are not allowed for device grids with dynamic shape. "
@@ -360,8 +359,8 @@ def check_sharding_of_tensor(
     tensor_type: Attribute,
     grid: Grid,
     split_axes: Sequence[Axes],
-    halos: Mixed,
-    offsets: Mixed,
+    halos: IndexList,
+    offsets: IndexList,
     partial: tuple[ReductionKind, Axes] | None,
 ) -> None:
     """Check a sharding, which is valid by itself, against the type of a tensor."""
@@ -389,7 +388,7 @@ def check_sharding_of_tensor(
 
 
 def _check_halo_lengths(
-    shape: Sequence[int | None], grid: Grid, split_axes: Sequence[Axes], halos: Mixed
+    shape: Sequence[int | None], grid: Grid, split_axes: Sequence[Axes], halos: IndexList
 ) -> None:
     """Check that halos are no longer than the shortest shard.
 
@@ -412,7 +411,7 @@ def check_halo_update(
     grid: Grid,
     local_shape: Sequence[int | None],
     split_axes: Sequence[Axes],
-    halos: Mixed,
+    halos: IndexList,
 ) -> None:
     """Check a halo update of a shard; `local_shape` includes the halos."""
     check_axes([axis for axes in split_axes for axis in axes], grid)

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AnyOf, BaseAttr, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.index import INDEX
+from ...ir.index import INDEX, IndexList
 from ...ir.index_lists import split_list
 from ...ir.syntax.assembly_format import Directive, Syntax
 from ...ir.tensor_types import Shape
@@ -71,7 +71,7 @@ def collective_syntax(row: CollectiveRow, device: str = "") -> Syntax:
     return (*pieces, f" attr-dict : {types}")
 
 
-PropertyValue = int | ReductionKind | Sequence[int | SSAValue]
+PropertyValue = int | ReductionKind | IndexList
 """The value of a property as a caller passes it: a dimension, a reduction, or coordinates."""
 
 

@@ -20,6 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index import IndexList, IndexOrInt
 from ...ir.index_lists import mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...sharding.collective_rows import (
@@ -222,7 +223,7 @@ class UpdateHaloOp(OnGrid):
         destination: SSAValue,
         grid: str | SymbolRefAttr,
         split_axes: Sequence[Sequence[int]],
-        halo_sizes: Sequence[int | SSAValue] = (),
+        halo_sizes: IndexList = (),
     ) -> None:
         numbers, dynamic = split_list(halo_sizes)
         super().__init__(
@@ -241,7 +242,7 @@ class UpdateHaloOp(OnGrid):
         return self.split_axes.lists()
 
     @property
-    def halos(self) -> tuple[int | SSAValue, ...]:
+    def halos(self) -> tuple[IndexOrInt, ...]:
         """The low and the high halo of each dimension that has axes, in turn."""
         return mixed_list(self.static_halo_sizes.get_values(), self.halo_sizes)
 

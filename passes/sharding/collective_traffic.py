@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
+from ...dialects.shard.checks import halo_pairs
+from ...ir.attribute_access import attribute, integers
 from ...ir.tensor_types import element_bytes, ranked, static_shape_or_none
 from ...sharding.collective_rows import COLLECTIVES, UPDATE_HALO
+from ...sharding.sharding import Axes
 from .annotations.access import axes_of, grid_name
 
 Shapes = Callable[..., Sequence[int] | None]
@@ -19,10 +23,7 @@ Shapes = Callable[..., Sequence[int] | None]
 
 
 def bytes_sent(operation: Operation) -> float | None:
-    """Return the bytes that each device sends in a collective; `None` if sizes are unknown.
-
-    Counts are those of ring algorithms.
-    """
+    """Return the bytes that each device sends in a collective; `None` if sizes are unknown."""
 
     def shape(value: SSAValue, first_along: Sequence[int] = ()) -> Sequence[int] | None:
         return static_shape_or_none(value)
@@ -32,10 +33,14 @@ def bytes_sent(operation: Operation) -> float | None:
 
 def collective_axes(operation: Operation) -> Sequence[int]:
     """Return the grid axes along which a collective communicates."""
-    split = operation.get_attr_or_prop("split_axes")
-    if isinstance(split, AxesArrayAttr):
-        return tuple(axis for axes in split.lists() for axis in axes)
+    if operation.name == UPDATE_HALO.operation:
+        return tuple(axis for axes in _split_axes(operation) for axis in axes)
     return axes_of(operation)
+
+
+def _split_axes(operation: Operation) -> tuple[Axes, ...]:
+    """Return the axes along which the halos of each dimension are updated."""
+    return cast(AxesArrayAttr, attribute(operation, "split_axes")).lists()
 
 
 def sent_bytes(operation: Operation, shape_of: Shapes) -> float | None:
@@ -61,23 +66,13 @@ def sent_bytes(operation: Operation, shape_of: Shapes) -> float | None:
 
 def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
     """Return the bytes of a halo exchange: in each dimension both halos are sent."""
-    split = operation.get_attr_or_prop("split_axes")
-    widths = operation.get_attr_or_prop("static_halo_sizes")
     source = operation.operands[0]
-    value_type = ranked(source)
-    if (
-        value_type is None
-        or not isinstance(split, AxesArrayAttr)
-        or not isinstance(widths, DenseArrayBase)
-    ):
+    value_type, widths = ranked(source), integers(operation, "static_halo_sizes")
+    if value_type is None or min(widths, default=0) < 0:
         return None
-    numbers = [int(width) for width in widths.get_values()]
-    if min(numbers, default=0) < 0:
-        return None
-    dimensions = [d for d, axes in enumerate(split.lists()) if axes]
     shape = shape_of(source) or value_type.get_shape()
     sent = 0
-    for dimension, low, high in zip(dimensions, numbers[::2], numbers[1::2], strict=True):
+    for dimension, low, high in halo_pairs(_split_axes(operation), widths):
         others = [size for index, size in enumerate(shape) if index != dimension]
         if DYNAMIC_INDEX in others and low + high:
             return None
