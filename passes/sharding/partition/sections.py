@@ -183,20 +183,10 @@ class _Fetch:
         sliced, if a window is not known statically, or if another split dimension is padded or
         sliced.
         """
-        if operation.name == "tensor.pad":
-            low, high = (integers(operation, name) for name in PADDING)
-            firsts = [-each if each >= 0 else None for each in low]
-            whole = [each == (0, 0) for each in zip(low, high, strict=True)]
-        elif operation.name == "tensor.extract_slice":
-            strides = integers(operation, "static_strides")
-            offsets = integers(operation, "static_offsets")
-            firsts = [
-                offset if offset >= 0 and stride == 1 else None
-                for offset, stride in zip(offsets, strides, strict=True)
-            ]
-            whole = covered_dimensions(operation, shape(operation.operands[0])) or []
-        else:
+        reads = _reads_of_source(operation)
+        if reads is None:
             return None
+        firsts, whole = reads
         extents = shape(operation.operands[0])
         if len(extents) != len(shape(operation.results[0])) or len(whole) != len(extents):
             return None
@@ -254,6 +244,27 @@ class _Fetch:
         types = [self._local_type(operation.results[0])]
         made = copy_with(self.partitioner, operation, [source, *dynamic], types, properties)
         return emitter.append(made).results[0]
+
+
+def _reads_of_source(operation: Operation) -> tuple[list[int | None], list[bool]] | None:
+    """Return where a padded or sliced tensor begins in its source, and which dimensions it keeps.
+
+    A begin is `None` if it is unknown, or if elements are left out. Returns `None` for the results
+    of other operations.
+    """
+    if operation.name == "tensor.pad":
+        low, high = (integers(operation, name) for name in PADDING)
+        widths = zip(low, high, strict=True)
+        return [-each if each >= 0 else None for each in low], [each == (0, 0) for each in widths]
+    if operation.name != "tensor.extract_slice":
+        return None
+    offsets = integers(operation, "static_offsets")
+    strides = integers(operation, "static_strides")
+    firsts = [
+        offset if offset >= 0 and stride == 1 else None
+        for offset, stride in zip(offsets, strides, strict=True)
+    ]
+    return firsts, covered_dimensions(operation, shape(operation.operands[0])) or []
 
 
 def fetch_sections(
