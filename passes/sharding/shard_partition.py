@@ -15,7 +15,7 @@ from typing import Literal
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 
 from ...dialects.linalg.structured_view import remembered_views
@@ -66,14 +66,12 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
     partitioner.signature = signatures.of(function)
     order = reachable_blocks(function.body)
     emitters: dict[Block, Emitter] = {}
-    shared: Emitter | None = None
+    helpers: list[Operation] = []
     for source in order:
         is_entry = source is order[0]
         block = Block()
         emitter = Emitter(block, define_grid=partial(define_finer_grid, function))
-        if shared is not None:
-            emitter.helpers = shared.helpers
-        shared = emitter
+        emitter.helpers = helpers
         emitters[source] = partitioner.emitter = emitter
         partitioner.blocks[source] = block
         for index, argument in enumerate(source.args):
@@ -85,8 +83,7 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
         partitioner.emitter = emitters[source]
         for operation in source.ops:
             partitioner.partition(operation)
-    for emitter in emitters.values():
-        emitter.sweep()
+    partitioner.emitter.sweep()
     return Region([partitioner.blocks[source] for source in order])
 
 

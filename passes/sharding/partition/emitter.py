@@ -61,7 +61,7 @@ class Emitter(ProcessArithmetic):
         self.end: Operation | None = None
         """The terminator, once it is emitted; later operations are inserted before it."""
         self.helpers: list[Operation] = [] if around is None else around.helpers
-        """Operations added by this emitter and nested ones, erased if unused."""
+        """Operations added by this emitter and those that share the list, erased if unused."""
 
     def reaches(self, other: Emitter) -> bool:
         """Return whether values that another emitter appends can be used here."""
@@ -349,7 +349,7 @@ class Emitter(ProcessArithmetic):
         block.drop_all_references()
 
     def sweep(self) -> None:
-        """Erase unused operations that this emitter has added."""
+        """Erase the unused ones of `helpers`."""
         for operation in reversed(self.helpers):
             if not any(result.first_use for result in operation.results):
                 Rewriter.erase_op(operation)
