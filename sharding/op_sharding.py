@@ -127,14 +127,14 @@ def annotated_op_sharding(
     for tensor, known in zip(rule.results, results, strict=True):
         if tensor and known.axes is None:
             return None
-    assignment = tuple(found.get(factor, ()) for factor in range(len(rule.factors)))
-    used = [axis for axes in assignment for axis in axes]
+    factor_axes = tuple(found.get(factor, ()) for factor in range(len(rule.factors)))
+    used = [axis for axes in factor_axes for axis in axes]
     reserved |= rule.reserved
     if len(set(used)) < len(used) or not reserved.isdisjoint(used):
         return None
-    if not all(splits.can_split(factor, axes) for factor, axes in enumerate(assignment)):
+    if not all(splits.can_split(factor, axes) for factor, axes in enumerate(factor_axes)):
         return None
-    return _sharding(splits, assignment)
+    return _sharding(splits, factor_axes)
 
 
 def choose_op_sharding(
@@ -161,8 +161,8 @@ def choose_op_sharding(
             if not (reserved.isdisjoint(axes) and can_split(factor, axes)):
                 del found[axes]
     best: tuple[tuple[float, ...], FactorSharding] | None = None
-    for assignment in _assignments(_within_limit(proposals)):
-        sharding = _sharding(splits, assignment)
+    for factor_axes in _assignments(_within_limit(proposals)):
+        sharding = _sharding(splits, factor_axes)
         if sharding is None:
             continue
         key = _rank(splits, sharding, preference)
@@ -247,10 +247,10 @@ def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ..
     return extend([], frozenset())
 
 
-def _sharding(splits: FactorSplits, assignment: tuple[Axes, ...]) -> FactorSharding | None:
-    """Compute the shardings and costs of an assignment; `None` if a tensor cannot be split so."""
+def _sharding(splits: FactorSplits, factor_axes: tuple[Axes, ...]) -> FactorSharding | None:
+    """Compute the shardings and costs of these axes; `None` if a tensor cannot be split so."""
     rule, extents = splits.rule, splits.extents
-    tensor_axes = unproject_all(assignment, rule, extents)
+    tensor_axes = unproject_all(factor_axes, rule, extents)
     if tensor_axes is None:
         return None
     needed, made = tensor_axes
@@ -262,25 +262,25 @@ def _sharding(splits: FactorSplits, assignment: tuple[Axes, ...]) -> FactorShard
     fetched = 0.0
     for window in rule.windows:
         (factor,) = rule.operands[window.operand][window.dimension]
-        parts = prod(extents[axis] for axis in assignment[factor])
+        parts = prod(extents[axis] for axis in factor_axes[factor])
         whole = _operand_bytes(rule, window.operand, splits.operands[window.operand])
         held = local_bytes(whole, needed[window.operand], extents)
         fetched += window_bytes(window, rule.factors[factor].size, parts, held)
     sent += fetched
-    reduced = reduced_axes(rule, assignment)
+    reduced = reduced_axes(rule, factor_axes)
     before, price = sent, sent_bytes(extents)
     for index, (tensor, known, axes) in enumerate(
         zip(rule.results, splits.results, made, strict=True)
     ):
         size = tensor_bytes(tensor, known.width, rule)
-        result = UnreducedResult(rule, assignment, index, axes)
+        result = UnreducedResult(rule, factor_axes, index, axes)
         sent += result.price(known.axes, size, extents, price)
-        for row, split in zip(rule.factors, assignment, strict=True):
+        for row, split in zip(rule.factors, factor_axes, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
                 sent += local_bytes(size, axes, extents) * BROADCAST.sent(parts)
-    offsets = tuple(splits.offsets(factor, axes) for factor, axes in enumerate(assignment))
-    return FactorSharding(assignment, needed, made, reduced, offsets, sent, before, fetched)
+    offsets = tuple(splits.offsets(factor, axes) for factor, axes in enumerate(factor_axes))
+    return FactorSharding(factor_axes, needed, made, reduced, offsets, sent, before, fetched)
 
 
 def _operand_bytes(rule: FactorRule, index: int, known: TensorState) -> float:
@@ -303,20 +303,20 @@ def tensor_bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule
 class UnreducedResult:
     """A result of an operation before its reductions.
 
-    - `assignment`: the axes of each factor of `rule`;
+    - `factor_axes`: the axes of each factor of `rule`;
     - `index`: the number of the result;
     - `axes`: the sharding of what each process has computed.
     """
 
     rule: FactorRule
-    assignment: tuple[Axes, ...]
+    factor_axes: tuple[Axes, ...]
     index: int
     axes: DimensionAxes
 
     @property
     def pending(self) -> tuple[tuple[ReductionKind | None, Axes], ...]:
         """The reductions that are left, each with its axes."""
-        return _pending(self.rule, self.assignment, self.index)
+        return _pending(self.rule, self.factor_axes, self.index)
 
     def price(
         self,
@@ -380,11 +380,11 @@ def _pending(
     )
 
 
-def reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
+def reduced_axes(rule: FactorRule, factor_axes: Sequence[Axes]) -> Axes:
     """Return the axes along which reductions are split."""
     return tuple(
         axis
-        for factor, axes in zip(rule.factors, assignment, strict=True)
+        for factor, axes in zip(rule.factors, factor_axes, strict=True)
         if factor.kind is FactorKind.REDUCTION
         for axis in axes
     )

@@ -82,7 +82,7 @@ def unproject(
 
 
 def unproject_all(
-    assignment: Sequence[Axes], rule: FactorRule, extents: Sequence[int]
+    factor_axes: Sequence[Axes], rule: FactorRule, extents: Sequence[int]
 ) -> tuple[tuple[DimensionAxes, ...], tuple[DimensionAxes, ...]] | None:
     """Return the axes of all operands and of all results, given the axes of the factors.
 
@@ -90,9 +90,9 @@ def unproject_all(
     """
     found: list[DimensionAxes] = []
     for tensor in (*rule.operands, *rule.results):
-        axes = unproject(tensor, assignment, rule, extents)
+        axes = unproject(tensor, factor_axes, rule, extents)
         present = {factor for dimension in tensor for factor in dimension}
-        if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
+        if sum(map(len, axes)) != sum(len(factor_axes[factor]) for factor in present):
             return None
         found.append(axes)
     count = len(rule.operands)

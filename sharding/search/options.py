@@ -117,7 +117,7 @@ class Decisions:
         return Decision(tuple(filter(None, options)), (index,), operation.times)
 
     def _option(
-        self, assignments: Mapping[int, tuple[Axes, ...]], homes: dict[int, DimensionAxes]
+        self, chosen: Mapping[int, tuple[Axes, ...]], homes: dict[int, DimensionAxes]
     ) -> Option | None:
         """Return the option with these axes of each operation's factors, and of each tensor.
 
@@ -126,18 +126,18 @@ class Decisions:
         total = 0.0
         wants: list[tuple[int, DimensionAxes]] = []
         makes: list[tuple[int, UnreducedResult]] = []
-        for index, assignment in assignments.items():
+        for index, factor_axes in chosen.items():
             operation = self.problem.operations[index]
-            tensor_axes = unproject_all(assignment, operation.rule, self.extents)
+            tensor_axes = unproject_all(factor_axes, operation.rule, self.extents)
             if tensor_axes is None:
                 return None
             needed, made = tensor_axes
-            key = index, assignment
+            key = index, factor_axes
             if key not in self._prices:
-                if not self._can_split(index, assignment):
+                if not self._can_split(index, factor_axes):
                     return None
-                self._prices[key] = self._kernel(operation, assignment, needed, made) + (
-                    self._finishing(operation, assignment, made, homes)
+                self._prices[key] = self._kernel(operation, factor_axes, needed, made) + (
+                    self._finishing(operation, factor_axes, made, homes)
                 )
             # An operation that is decided alone is multiplied in the integer program.
             total += self._prices[key] * (operation.times if homes else 1)
@@ -145,13 +145,13 @@ class Decisions:
                 wants += [(tensor, axes) for tensor in slot if tensor not in homes]
             for result, (slot, axes) in enumerate(zip(operation.results, made, strict=True)):
                 makes += [
-                    (tensor, UnreducedResult(operation.rule, assignment, result, axes))
+                    (tensor, UnreducedResult(operation.rule, factor_axes, result, axes))
                     for tensor in slot
                     if tensor not in homes
                 ]
         return Option(total, tuple(homes.items()), tuple(wants), tuple(makes))
 
-    def _can_split(self, index: int, assignment: tuple[Axes, ...]) -> bool:
+    def _can_split(self, index: int, factor_axes: tuple[Axes, ...]) -> bool:
         """Return whether every factor of an operation can be split along its axes."""
         if index not in self._factor_splits:
             rule = self.problem.operations[index].rule
@@ -161,18 +161,18 @@ class Decisions:
             self._factor_splits[index] = FactorSplits(rule, operands, results, self.grid)
         return all(
             not axes or self._factor_splits[index].can_split_nonempty(factor, axes)
-            for factor, axes in enumerate(assignment)
+            for factor, axes in enumerate(factor_axes)
         )
 
     def _kernel(
         self,
         operation: SearchOperation,
-        assignment: tuple[Axes, ...],
+        factor_axes: tuple[Axes, ...],
         needed: Sequence[DimensionAxes],
         made: Sequence[DimensionAxes],
     ) -> float:
         """Return the price of an operation and of fetching its windows, beyond the ideal."""
-        parts = prod(self.extents[axis] for axes in assignment for axis in axes)
+        parts = prod(self.extents[axis] for axes in factor_axes for axis in axes)
         traffic = 0.0
         for slots, tensor_axes, kept in (
             (operation.operands, needed, operation.read),
@@ -189,7 +189,7 @@ class Decisions:
         for window in operation.rule.windows:
             slot = operation.operands[window.operand]
             (factor,) = operation.rule.operands[window.operand][window.dimension]
-            size, axes = operation.rule.factors[factor].size, assignment[factor]
+            size, axes = operation.rule.factors[factor].size, factor_axes[factor]
             pieces = prod(self.extents[axis] for axis in axes)
             held = self._local(slot[0], needed[window.operand]) if slot else 0.0
             if fetched := window_bytes(window, size, pieces, held):
@@ -218,24 +218,22 @@ class Decisions:
                 return tuple(known.get(each, ()) for each in members)
 
             homes = {each: axes_of(regions.dimension_classes[each]) for each in region.tensors}
-            assignments = {
-                each: axes_of(regions.factor_classes[each]) for each in region.operations
-            }
-            options.append(self._option(assignments, homes))
+            chosen = {each: axes_of(regions.factor_classes[each]) for each in region.operations}
+            options.append(self._option(chosen, homes))
         times = max(self.problem.operations[index].times for index in region.operations)
         return Decision(tuple(filter(None, options)), tuple(region.operations), times)
 
     def _finishing(
         self,
         operation: SearchOperation,
-        assignment: tuple[Axes, ...],
+        factor_axes: tuple[Axes, ...],
         made: Sequence[DimensionAxes],
         homes: dict[int, DimensionAxes],
     ) -> float:
         """Return the price of finishing results whose homes belong to the same decision."""
         return sum(
             self.made_price(
-                tensor, UnreducedResult(operation.rule, assignment, index, axes), homes[tensor]
+                tensor, UnreducedResult(operation.rule, factor_axes, index, axes), homes[tensor]
             )
             for index, (slot, axes) in enumerate(zip(operation.results, made, strict=True))
             for tensor in slot[:1]
