@@ -44,53 +44,44 @@ LocalEmit = Callable[[OpSharding, list[SSAValue]], Operation]
 
 
 @partition(ANY)
-def by_rule(partitioner: Partitioner, operation: Operation) -> None:
-    """Partition an operation by its rule; without one it runs replicated."""
-    chosen = choose(partitioner, operation)
-    if (
-        chosen is None
-        and factor_rule(operation) is None
-        and any(partitioner.sharding_of(operand) is not None for operand in operation.operands)
-    ):
-        remark(
-            "sharding", operation, "has no factor rule: its operands are gathered on every device"
-        )
-    _emit_chosen(partitioner, operation, chosen)
-
-
-def partition_by_rule(
-    partitioner: Partitioner, operation: Operation, emit: Emit | None = None
+def emit_by_rule(
+    partitioner: Partitioner, operation: Operation, emit: LocalEmit | None = None
 ) -> None:
-    """Run an operation on local operands as its rule says.
+    """Run an operation on local operands as its rule says; without a rule it runs replicated.
 
     The local operation is a copy, or what `emit` returns. A copy has no access to other shards, so
     without `emit` an operation that is split along permutations or selections runs replicated.
     Raises OperationError if operands cannot be resharded as the rule needs them, or partial results
     cannot be combined.
     """
-    emit_by_rule(partitioner, operation, None if emit is None else partial(emit, partitioner))
-
-
-def emit_by_rule(
-    partitioner: Partitioner, operation: Operation, emit: LocalEmit | None = None
-) -> None:
-    """Do what `partition_by_rule` does."""
-    _emit_chosen(partitioner, operation, choose(partitioner, operation), emit)
-
-
-def _emit_chosen(
-    partitioner: Partitioner,
-    operation: Operation,
-    chosen: OpSharding | None,
-    emit: LocalEmit | None = None,
-) -> None:
+    chosen = choose(partitioner, operation)
     if chosen is None or not chosen.is_split or (emit is None and not _is_local(chosen)):
+        if chosen is None and emit is None:
+            _explain_replication(partitioner, operation)
         run_replicated(partitioner, operation)
         return
     operands = partitioner.values(operation.operands, chosen.operand_shardings)
     made = (emit or copy_local)(chosen, operands)
     _check_made(chosen, made)
     finish_local(chosen, made)
+
+
+def partition_by_rule(
+    partitioner: Partitioner, operation: Operation, emit: Emit | None = None
+) -> None:
+    """Do what `emit_by_rule` does, for handlers of other packages."""
+    emit_by_rule(partitioner, operation, None if emit is None else partial(emit, partitioner))
+
+
+def _explain_replication(partitioner: Partitioner, operation: Operation) -> None:
+    """Emit a remark if operands are gathered because an operation has no rule."""
+    is_gathered = any(
+        partitioner.sharding_of(operand) is not None for operand in operation.operands
+    )
+    if is_gathered and factor_rule(operation) is None:
+        remark(
+            "sharding", operation, "has no factor rule: its operands are gathered on every device"
+        )
 
 
 def finish_local(chosen: OpSharding, made: Operation) -> None:

@@ -20,7 +20,7 @@ from ....ir.attribute_access import constant_integer
 from ....ir.locations import made_by, rebuilt
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
-from .by_rule import by_rule, copy_local, emit_by_rule, emits_local_op, run_replicated
+from .by_rule import copy_local, emit_by_rule, emits_local_op, run_replicated
 from .local_types import tensor_type_of
 from .partitioner import OpSharding, Partitioner
 from .registry import partition
@@ -54,7 +54,7 @@ def sized(partitioner: Partitioner, operation: Operation) -> None:
     dynamic = [d for d, size in enumerate(shape or ()) if size is None]
     if shape is None or len(sizes) != len(dynamic):
         # A memref, or an allocation that copies another tensor.
-        by_rule(partitioner, operation)
+        emit_by_rule(partitioner, operation)
         return
     for dimension, size in zip(dynamic, sizes, strict=True):
         partitioner.same_size((result, dimension), size)
@@ -66,7 +66,7 @@ def fill(partitioner: Partitioner, operation: Operation) -> None:
     """Record the result as rematerializable: only the size of the destination matters."""
     value, destination = operation.operands[0], operation.operands[-1]
     if len(operation.operands) != 2 or ranked(value) is not None or not operation.results:
-        by_rule(partitioner, operation)
+        emit_by_rule(partitioner, operation)
         return
     result = operation.results[0]
     for dimension in range(len(tensor_shape(result) or ())):
