@@ -16,6 +16,11 @@ def point_after(value: SSAValue) -> InsertPoint:
     return InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
 
 
+def replace_other_uses(value: SSAValue, new: SSAValue) -> None:
+    """Replace all uses of a value except for those by the operation that makes `new` from it."""
+    value.replace_uses_with_if(new, lambda use: use.operation is not new.owner)
+
+
 def walk(operation: Operation) -> Iterator[Operation]:
     """Yield an operation and all nested operations in textual order, as `Operation.walk` does.
 

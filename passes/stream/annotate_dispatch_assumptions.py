@@ -24,6 +24,7 @@ from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.util.dialect import AssumeIntOp
 from ...dialects.util.types import IntAssumptionAttr
 from ...ir.locations import located_builder
+from ...ir.regions import replace_other_uses
 from ..manager.module_pass import module_pass
 from .analysis.integer_facts import MAX_INTEGER, UNKNOWN, IntegerFacts, integer_facts
 from .kernels.sites import dispatch_sites
@@ -59,7 +60,7 @@ def _assume(function: Operation, block: Block, dispatches: Sequence[CmdDispatchO
     )
     located_builder(InsertPoint.at_start(block), function).insert(assume)
     for argument, assumed in zip(arguments, assume.results, strict=True):
-        argument.replace_uses_with_if(assumed, lambda use: use.operation is not assume)
+        replace_other_uses(argument, assumed)
 
 
 def _assumption(facts: IntegerFacts) -> IntAssumptionAttr:

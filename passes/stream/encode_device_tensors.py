@@ -18,6 +18,7 @@ from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding.layouts import PackedStorageAttr
 from ...dialects.iree_tensor_ext import DispatchTensor
 from ...ir.locations import builder_before, located_builder
+from ...ir.regions import replace_other_uses
 from ...ir.rules import Rules
 from ...ir.tensor_types import element_of
 from ...tiling.element_types import ElementKind
@@ -89,7 +90,7 @@ def _encode_load(operation: Operation) -> None:
     truncated = builder.insert(
         CONVERSIONS["arith.trunci"].create(operands=[result], result_types=[wanted])
     )
-    result.replace_uses_with_if(truncated.results[0], lambda use: use.operation is not truncated)
+    replace_other_uses(result, truncated.results[0])
 
 
 @encoding_rule("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")

@@ -29,7 +29,7 @@ from ....ir.attribute_access import constant_integer, integer, integers, number_
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index_lists import mixed_list
 from ....ir.locations import made_by, maker_of
-from ....ir.regions import point_after, walk
+from ....ir.regions import point_after, replace_other_uses, walk
 from ....ir.symbols import find_visible_symbol
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
@@ -293,9 +293,7 @@ def drop_annotations(scope: Operation | Region) -> None:
 
 def read_annotated(annotation: ShardOp) -> None:
     """Redirect all other uses of an annotated value to the result of the annotation."""
-    annotation.src.replace_uses_with_if(
-        annotation.result, lambda use: use.operation is not annotation
-    )
+    replace_other_uses(annotation.src, annotation.result)
 
 
 def read_constraints(module: ModuleOp) -> None:
@@ -309,9 +307,7 @@ def read_constraints(module: ModuleOp) -> None:
         (value,) = operation.operands
         operation.detach()
         Rewriter.insert_op(operation, point_after(value))
-        value.replace_uses_with_if(
-            operation.results[0], lambda use, this=operation: use.operation is not this
-        )
+        replace_other_uses(value, operation.results[0])
 
 
 PURE_QUERIES = frozenset(

@@ -20,6 +20,7 @@ from ....dialects.shard.collectives import (
     SendOp,
 )
 from ....ir.index import IndexOrInt
+from ....ir.regions import replace_other_uses
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import common_size, divides, explicit_offsets, halo
@@ -247,4 +248,4 @@ def shift_index(emitter: Emitter, index: SSAValue, start: IndexOrInt, point: Ins
         return
     shifted = arith.AddiOp(index, emitter.index(start))
     Rewriter.insert_op(shifted, point)
-    index.replace_uses_with_if(shifted.result, lambda use: use.operation is not shifted)
+    replace_other_uses(index, shifted.result)

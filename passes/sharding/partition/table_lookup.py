@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
 from ....ir.locations import made_by
-from ....ir.regions import captured
+from ....ir.regions import captured, replace_other_uses
 from ....ir.tensor_types import ranked, tensor_bytes
 from ....sharding.collective_rows import ALL_GATHER, ALL_REDUCE
 from ....sharding.cost import group_size, local_fraction
@@ -186,4 +186,4 @@ def mask_reads(
         value = read.results[0]
         chosen = arith.SelectOp(inside, value, zero)
         block.insert_op_after(chosen, read)
-        value.replace_uses_with_if(chosen.result, lambda use, own=chosen: use.operation is not own)
+        replace_other_uses(value, chosen.result)
