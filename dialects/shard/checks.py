@@ -181,26 +181,6 @@ def check_dimension(what: str, dimension: int, rank: int) -> None:
         raise VerifyException(f"{what} {dimension} is out of bounds [0, {rank}).")
 
 
-def times(size: int | None, group: int | None) -> int | None:
-    """Return the size of `group` concatenated pieces; `None` if it is dynamic."""
-    return None if size is None or group is None else size * group
-
-
-def check_divided(dimension: int, size: int | None, group: int | None) -> int | None:
-    """Return the size of one of `group` equal pieces; `None` if it is dynamic.
-
-    Raises VerifyException if `size` is not divisible.
-    """
-    if size is None or group is None:
-        return None
-    if size % group:
-        raise VerifyException(
-            f"Operand dimension size {size} is not divisible by collective device group size "
-            f"{group} for tensor axis {dimension}."
-        )
-    return size // group
-
-
 def check_in_group_device(
     what: str, device: Sequence[int], axes: Sequence[int], grid: Grid
 ) -> None:

@@ -29,7 +29,6 @@ from .checks import (
     check_compatible_shape,
     check_conversion,
     check_dimension,
-    check_divided,
     check_in_group_device,
     check_index_count,
     check_ranked_above_zero,
@@ -39,7 +38,6 @@ from .checks import (
     check_shape,
     ranked_shape,
     require_ranked,
-    times,
 )
 from .grids import OnGrid
 from .syntax import GRID_AXES, Keyword, grid_reference
@@ -162,36 +160,40 @@ class Collective(OnGrid, ABC):
             check_in_group_device(self.DEVICE, values, self.axes, grid)
 
     def _result_shape(self, row: CollectiveRow, shape: Shape, group: int | None) -> Shape:
-        """Return the expected shape of the result.
+        """Return the expected shape of the result; `None` for sizes that are not known.
 
         Dimension `row.divides` is split into `group` pieces, dimension `row.joins` is concatenated
-        from as many.
+        from as many. Raises VerifyException if pieces are unequal, except in an all-to-all, where
+        the devices then receive different sizes.
         """
-        dimensions = [
-            cast(DimensionAttr, self.properties[name]).value.data if name else None
-            for name in (row.divides, row.joins)
-        ]
-        for name, dimension in zip((row.divides, row.joins), dimensions, strict=True):
-            if dimension is not None:
-                check_dimension(name.replace("_", " ").capitalize(), dimension, len(shape))
-        divided, joined = dimensions
+        divided, joined = (self._dimension(name, shape) for name in (row.divides, row.joins))
         expected = [*shape]
-        if divided is not None and joined is None:
-            expected[divided] = check_divided(divided, shape[divided], group)
-        elif divided is not None:
-            expected[divided] = _piece(shape[divided], group, is_joined=divided == joined)
+        if divided is not None:
+            size = shape[divided]
+            known = None if size is None or group is None else divmod(size, group)
+            if known is None:
+                expected[divided] = size if divided == joined else None
+            elif not known[1]:
+                expected[divided] = size if divided == joined else known[0]
+            elif joined is not None:
+                expected[divided] = None
+            else:
+                raise VerifyException(
+                    f"Operand dimension size {size} is not divisible by collective device group "
+                    f"size {group} for tensor axis {divided}."
+                )
         if joined is not None and divided != joined:
-            expected[joined] = times(shape[joined], group)
+            size = shape[joined]
+            expected[joined] = None if size is None or group is None else size * group
         return tuple(expected)
 
+    def _dimension(self, name: str, shape: Shape) -> int | None:
+        """Return the dimension that an attribute names, `None` without a name.
 
-def _piece(size: int | None, group: int | None, *, is_joined: bool) -> int | None:
-    """Return the size of the dimension that an all-to-all splits, after the exchange.
-
-    Returns `None` if it is dynamic or the devices receive pieces of different sizes.
-    """
-    if size is None or group is None:
-        return size if is_joined else None
-    if size % group:
-        return None
-    return size if is_joined else size // group
+        Raises VerifyException if the shape has no such dimension.
+        """
+        if not name:
+            return None
+        dimension = cast(DimensionAttr, self.properties[name]).value.data
+        check_dimension(name.replace("_", " ").capitalize(), dimension, len(shape))
+        return dimension
