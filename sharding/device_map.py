@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from math import prod
 
 from .grid import extents_text
@@ -112,16 +112,9 @@ def _position(sharding: Sharding, dimensions: Sequence[int], at: Sequence[int]) 
 def listed_devices(devices: Sequence[int]) -> str:
     """Return device numbers as text, with runs of three or more shortened: `0-3,8`."""
     parts: list[str] = []
-    start = 0
-    while start < len(devices):
-        end = start
-        while end + 1 < len(devices) and devices[end + 1] == devices[end] + 1:
-            end += 1
-        if end - start >= 2:
-            parts.append(f"{devices[start]}-{devices[end]}")
-        else:
-            parts += map(str, devices[start : end + 1])
-        start = end + 1
+    for _, group in groupby(enumerate(devices), lambda pair: pair[1] - pair[0]):
+        run = [device for _, device in group]
+        parts += [f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run)
     return ",".join(parts)
 
 
