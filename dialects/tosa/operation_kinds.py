@@ -17,7 +17,15 @@ LEADING_OPERANDS = {"mul": 2, "negate": 1, "rescale": 1, "table": 1}
 """Elementwise operations, with their number of elementwise operands; further operands (shifts, zero
 points, tables) are needed whole.
 """
-REDUCTIONS = "all any max min product sum".split()
+REDUCTIONS = {
+    "all": ("", "arith.andi"),
+    "any": ("", "arith.ori"),
+    "max": ("arith.maximumf", "arith.maxsi"),
+    "min": ("arith.minimumf", "arith.minsi"),
+    "product": ("arith.mulf", "arith.muli"),
+    "sum": ("arith.addf", "arith.addi"),
+}
+"""The operations `reduce_...`, with the operations that combine floats and integers."""
 
 
 def constant_numbers(value: SSAValue) -> tuple[int, ...] | None:

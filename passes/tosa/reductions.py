@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.tosa.operation_kinds import REDUCTIONS
 from ...ir.attribute_access import integer
 from ...ir.combiners import COMBINERS
 from ..stablehlo.elementwise.conversions import convert, convert_tensor
@@ -13,14 +14,6 @@ from ..stablehlo.lowering.element_types import operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter, dims, shape
 from .elementwise import F32, extremum
 from .rules import tosa_rule
-
-_COMBINERS = {
-    "tosa.reduce_all": ("", "arith.andi"),
-    "tosa.reduce_any": ("", "arith.ori"),
-    "tosa.reduce_product": ("arith.mulf", "arith.muli"),
-    "tosa.reduce_sum": ("arith.addf", "arith.addi"),
-}
-"""The ops for floats and for integers."""
 
 
 @tosa_rule("tosa.reduce_max", "tosa.reduce_min")
@@ -39,9 +32,9 @@ def _reduce_to_extremum(e: Emitter, op: Operation) -> SSAValue | None:
     return _reduced(e, op, name, e.reshape(first, [*sizes[:axis], *sizes[axis + 1 :]]))
 
 
-@tosa_rule(*_COMBINERS)
+@tosa_rule(*(f"tosa.reduce_{name}" for name in ("all", "any", "product", "sum")))
 def _reduce(e: Emitter, op: Operation) -> SSAValue | None:
-    name = _COMBINERS[op.name][operand_kind(op).name != "float"]
+    name = REDUCTIONS[op.name.removeprefix("tosa.reduce_")][operand_kind(op).name != "float"]
     return _reduced(e, op, name) if name else None
 
 

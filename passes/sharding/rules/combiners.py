@@ -7,7 +7,7 @@ operation as well, and its neutral element initialises every accumulation but on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.joint_combiners import joint_combiner
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
+from ....dialects.tosa.operation_kinds import REDUCTIONS
 from ....ir.attribute_access import attribute
 from ....ir.combiners import COMBINERS, COMPLEX_SUM, Combiner, combining_operation
 from ....ir.locations import made_by
@@ -40,35 +41,32 @@ _ON_BITS = {
 JOINT = Combiner("", ReductionKind.GENERIC, lambda _: 0)
 """Stands for the joint combination of several results: see `joint_combiners.py`."""
 
-_COMBINERS = {name.removeprefix("arith."): combiner for name, combiner in COMBINERS.items()}
-"""The operations that combine, those of `arith` without the dialect."""
-
-_INVERSES = {"arith.subf": "addf", "arith.subi": "addi", "complex.sub": COMPLEX_SUM}
+_INVERSES = {"arith.subf": "arith.addf", "arith.subi": "arith.addi", "complex.sub": COMPLEX_SUM}
 """`accumulator - x` adds `-x`: partial results combine by addition."""
 
 _WIDTH_CHANGES = frozenset(
     {"arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.trunci"}
 )
 
-_MODULAR = frozenset({"addi", "muli", "andi", "ori", "xori"})
+_MODULAR = frozenset({"arith.addi", "arith.muli", "arith.andi", "arith.ori", "arith.xori"})
 """Combiners whose lowest result bits depend only on the lowest bits of their operands."""
 
 _FLOAT_SELECTS = {
-    **dict.fromkeys((2, 3, 9, 10), "maxnumf"),  # ogt oge ugt uge
-    **dict.fromkeys((4, 5, 11, 12), "minnumf"),  # olt ole ult ule
+    **dict.fromkeys((2, 3, 9, 10), "arith.maxnumf"),  # ogt oge ugt uge
+    **dict.fromkeys((4, 5, 11, 12), "arith.minnumf"),  # olt ole ult ule
 }
 _INTEGER_SELECTS = {
-    **dict.fromkeys((2, 3), "minsi"),  # slt sle
-    **dict.fromkeys((4, 5), "maxsi"),  # sgt sge
-    **dict.fromkeys((6, 7), "minui"),  # ult ule
-    **dict.fromkeys((8, 9), "maxui"),  # ugt uge
+    **dict.fromkeys((2, 3), "arith.minsi"),  # slt sle
+    **dict.fromkeys((4, 5), "arith.maxsi"),  # sgt sge
+    **dict.fromkeys((6, 7), "arith.minui"),  # ult ule
+    **dict.fromkeys((8, 9), "arith.maxui"),  # ugt uge
 }
 """The combiner that `select(cmp(a, b), a, b)` computes, by the comparison's predicate."""
 
 
 def _opposite(name: str) -> str:
-    """Return the opposite combiner: `minsi` for `maxsi`, and so on."""
-    return ("min" if name.startswith("max") else "max") + name[3:]
+    """Return the opposite combiner: `arith.minsi` for `arith.maxsi`, and so on."""
+    return name.replace("max", "min") if "max" in name else name.replace("min", "max")
 
 
 def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None:
@@ -112,10 +110,7 @@ def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
     if name == "arith.select":
         found = _select_combiner(owner)
         return None if found is None else (found[0], found[1:])
-    short = name.removeprefix("arith.")
-    if short in _COMBINERS:
-        return short, tuple(owner.operands)
-    return None
+    return (name, tuple(owner.operands)) if name in COMBINERS else None
 
 
 def _through_width_changes(value: SSAValue, passed: list[Attribute]) -> SSAValue:
@@ -201,17 +196,13 @@ def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Comb
         value = _through_width_changes(continues[0], passed)
     if found is None or not _same_at_width(found, accumulator.type, passed):
         return None
-    return _COMBINERS[found]
+    return COMBINERS[found]
 
 
-def _tosa(float_name: str, integer_name: str) -> Callable[[Attribute], str]:
-    return lambda element: float_name if isinstance(element, AnyFloat) else integer_name
-
-
-_NAMED: dict[str, Callable[[Attribute], str]] = {
+_NAMED = {
+    **{f"tosa.reduce_{name}": names for name, names in REDUCTIONS.items()},
     **dict.fromkeys(
         (
-            "tosa.reduce_sum",
             "tosa.matmul",
             "tosa.conv2d",
             "tosa.conv3d",
@@ -219,18 +210,13 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
             "tosa.transpose_conv2d",
             "tosa.gather",
         ),
-        _tosa("addf", "addi"),
+        REDUCTIONS["sum"],
     ),
-    "tosa.reduce_product": _tosa("mulf", "muli"),
-    "tosa.reduce_max": _tosa("maximumf", "maxsi"),
-    "tosa.max_pool2d": _tosa("maximumf", "maxsi"),
-    "tosa.reduce_min": _tosa("minimumf", "minsi"),
-    "tosa.reduce_all": lambda _: "andi",
-    "tosa.reduce_any": lambda _: "ori",
+    "tosa.max_pool2d": REDUCTIONS["max"],
 }
-"""Combiners of named reductions, by the element type of the result."""
+"""The operations by which named reductions combine floats and integers."""
 
-_WITHOUT_NANS = {"maximumf": "maxnumf", "minimumf": "minnumf"}
+_WITHOUT_NANS = {"arith.maximumf": "arith.maxnumf", "arith.minimumf": "arith.minnumf"}
 
 
 def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
@@ -277,12 +263,13 @@ def combiner_of(operation: Operation, result: int) -> Combiner | None:
 
 
 def _combiner_of(operation: Operation, result: int) -> Combiner | None:
-    by_type = _NAMED.get(operation.name)
-    if by_type is not None:
-        name = by_type(element_type(operation.results[result].type))
+    names = _NAMED.get(operation.name)
+    if names is not None:
+        is_float = isinstance(element_type(operation.results[result].type), AnyFloat)
+        name = names[0] if is_float else names[1]
         if "IGNORE" in str(attribute(operation, "nan_mode")):
             name = _WITHOUT_NANS.get(name, name)
-        return _COMBINERS[name]
+        return COMBINERS.get(name)
     view = structured_view(operation)
     if view is None:
         return None
