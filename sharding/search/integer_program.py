@@ -65,6 +65,9 @@ class Solution:
 Terms = dict[int, float]
 """A linear expression: coefficients by variable."""
 
+MadeStates = dict[object, tuple[UnreducedResult, list[int]]]
+"""The states in which options leave a result, each with the variables of these options."""
+
 
 @dataclass(slots=True)
 class _Rows:
@@ -100,10 +103,8 @@ class IntegerProgram:
         """For each tensor and sharding, the variables of options that place the tensor so."""
         self._wants: dict[int, list[dict[DimensionAxes, list[int]]]] = {}
         """For each tensor and reader, the variables of options that want each sharding."""
-        self._makes: list[tuple[int, int, dict[object, tuple[UnreducedResult, list[int]]]]] = []
-        """Tensors that a decision makes for another: which tensor, how often, and the variables of
-        options that leave it in each state.
-        """
+        self._makes: list[tuple[int, int, MadeStates]] = []
+        """Tensors that a decision makes for another: which tensor, how often, in which states."""
         self._copies: dict[int, list[tuple[int, DimensionAxes]]] = {}
         """For each tensor, the variables of its copies, with their shardings."""
         self._collect()
@@ -123,7 +124,7 @@ class IntegerProgram:
         per_byte = MEMORY_WEIGHT * everything / whole
         for decision in self._decisions.all:
             variables: list[int] = []
-            makes: list[tuple[int, int, dict[object, tuple[UnreducedResult, list[int]]]]] = [
+            makes: list[tuple[int, int, MadeStates]] = [
                 (tensor, decision.times, {})
                 for option in decision.options[:1]
                 for tensor, _ in option.makes
@@ -201,9 +202,7 @@ class IntegerProgram:
         extents, price = self._decisions.extents, self._decisions.price.collective
         return known.count * reshard_price(home, axes, known.size, extents, price)
 
-    def _link_makes(
-        self, tensor: int, times: int, made: Mapping[object, tuple[UnreducedResult, Sequence[int]]]
-    ) -> None:
+    def _link_makes(self, tensor: int, times: int, made: MadeStates) -> None:
         """Add the cost of reducing a result and resharding it to its home."""
         homes = self._homes.get(tensor)
         if homes is None:

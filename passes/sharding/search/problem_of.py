@@ -18,7 +18,7 @@ from ....sharding.search.problem import LivePoint, Problem, SearchOperation, Sea
 from ....sharding.search.repetition import repeated
 from ..kernel_work import is_fused, memory_values, operation_work, work_element
 from ..program_cost import trip_count
-from ..propagation.graph import EntryKind, ShardingGraph
+from ..propagation.graph import Entry, EntryKind, ShardingGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,38 +107,47 @@ def _relations(graph: ShardingGraph) -> Iterator[Relation]:
         if origin not in ruled:
             later.append(_moving(origin, node))
         elif ruled[origin] is node.rule:
-            reads, writes = memory_values(origin)
-            yield Relation(
-                origin,
-                node,
-                operation_work(origin, static_shape_or_none) or 0.0,
-                frozenset(i for i, value in enumerate(origin.operands) if value in reads),
-                frozenset(i for i, value in enumerate(origin.results) if value in writes),
-                _times(origin),
-            )
+            yield _computing(origin, node)
     yield from later
-    for entry in graph.entries:
-        captured = [inner.operands[index] for inner, index in entry.captures]
-        if entry.kind is EntryKind.REPLICATED:
-            captured += entry.operation.operands
-            made = list(entry.operation.results)
-        else:
-            made = []
-        known = [value for value in dict.fromkeys(captured) if value in graph.values]
-        results = [value for value in made if value in graph.values]
-        if known or results:
-            rule = FactorRule(
-                (), tuple(map(_without_factors, known)), tuple(map(_without_factors, results))
-            )
-            nodes = OperationNode(
-                rule,
-                tuple(graph.values[value] for value in known),
-                tuple(graph.values[value] for value in results),
-            )
-            yield _moving(entry.operation, nodes)
+    yield from filter(None, (_replicating(graph, entry) for entry in graph.entries))
+
+
+def _computing(origin: Operation, node: OperationNode) -> Relation:
+    """Return the relation of an operation with a rule."""
+    reads, writes = memory_values(origin)
+    return Relation(
+        origin,
+        node,
+        operation_work(origin, static_shape_or_none) or 0.0,
+        frozenset(i for i, value in enumerate(origin.operands) if value in reads),
+        frozenset(i for i, value in enumerate(origin.results) if value in writes),
+        _times(origin),
+    )
+
+
+def _replicating(graph: ShardingGraph, entry: Entry) -> Relation | None:
+    """Return the relation of the tensors that an operation needs or makes whole, if there are any.
+
+    These are the tensors that its body reads, and all tensors of an operation without a rule.
+    """
+    read = [inner.operands[index] for inner, index in entry.captures]
+    made: Sequence[SSAValue] = ()
+    if entry.kind is EntryKind.REPLICATED:
+        read += entry.operation.operands
+        made = entry.operation.results
+    sides = [
+        [value for value in dict.fromkeys(side) if value in graph.values] for side in (read, made)
+    ]
+    if not any(sides):
+        return None
+    needed, whole = (tuple(map(_without_factors, side)) for side in sides)
+    rule = FactorRule((), needed, whole)
+    operands, results = (tuple(graph.values[value] for value in side) for side in sides)
+    return _moving(entry.operation, OperationNode(rule, operands, results))
 
 
 def _moving(origin: Operation, node: OperationNode) -> Relation:
+    """Return a relation that only moves tensors."""
     return Relation(origin, node, 0.0, frozenset(), frozenset(), _times(origin))
 
 
