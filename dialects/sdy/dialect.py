@@ -222,6 +222,8 @@ class _ComputationOp(SyntaxOperation):
     def _inner_shape(
         self, sharding: TensorSharding, outer: Attribute, manual_axes: tuple[str, ...]
     ) -> tuple[int, ...]:
+        if not sharding.dimensions:
+            return shape_or_empty(outer)  # A scalar, or a tensor on a mesh of one device.
         mesh = mesh_of(self, sharding)
         sizes = {} if mesh is None else mesh.sizes
         shape: list[int] = []

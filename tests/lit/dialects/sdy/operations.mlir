@@ -52,6 +52,16 @@ func.func @f(%0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b":(2)2, ?
   return
 }
 
+// Shardings on a mesh of one device list no dimensions.
+// CHECK-LABEL: func.func @on_one_device
+// CHECK: sdy.manual_computation(%x) in_shardings=[<@m4, []>] out_shardings=[<@m4, []>] manual_axes={} (%y: tensor<8xf32>) {
+func.func @on_one_device(%x: tensor<8xf32>) {
+  %r = sdy.manual_computation(%x) in_shardings=[<@m4, []>] out_shardings=[<@m4, []>] manual_axes={} (%y: tensor<8xf32>) {
+    sdy.return %y : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @collectives
 // CHECK: sdy.all_gather [{"a"}, {}] %a out_sharding=<@m, [{}, {}]> : tensor<8x8xf32>
 // CHECK: sdy.all_slice [{}, {"b":(1)2}] %{{.*}} out_sharding=<@m, [{}, {"b":(1)2}]> : tensor<8x8xf32>
