@@ -131,8 +131,8 @@ def from_bytes(
 ) -> Array:
     """Return `count` elements from the bytes of `to_bytes` as a flat array of `dtype`.
 
-    Signless and signed integers are sign-extended from the element's width, unsigned ones and
-    booleans are zero-extended. Raises ValueError if there are too few bytes.
+    Signless and signed integers are sign-extended from the element's width, unsigned ones, booleans
+    and floats are zero-extended. Raises ValueError if there are too few bytes.
     """
     bits = element.storage_bits if storage_bits is None else storage_bits
     if -(-count * bits // 8) > data.size:
@@ -146,6 +146,8 @@ def from_bytes(
             return raw.view(dtype)
         return _integers(raw, element, dtype)
     raw_bytes = np.ascontiguousarray(data[: count * bits // 8])
+    if element.bits < 8 and element.is_float:
+        return (raw_bytes & np.uint8((1 << element.bits) - 1)).view(dtype)
     if element.kind in (ElementKind.FLOAT, ElementKind.COMPLEX, ElementKind.INDEX):
         return raw_bytes.view(dtype)
     return _integers(raw_bytes.view(np.dtype(f"u{bits // 8}")), element, dtype)

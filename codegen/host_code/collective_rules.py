@@ -27,12 +27,7 @@ from ...interpreter.shard import (
 )
 from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.elements import (
-    Element,
-    element_of,
-    moved_element_of_type,
-    reduced_element_of_type,
-)
+from ...runtime.abi.elements import Element, element_of
 from ...runtime.collectives import Collective, Group, Shape, group_of
 from ...runtime.host.exchanges import ExchangeStep
 from ...sharding.collective_matching import RECEIVE, CollectiveSignature
@@ -84,11 +79,10 @@ def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
     return grid, axes, group_of(grid, call.process.index, axes)
 
 
-def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
-    """Return the elements of operand and result; `reduces` says whether they are combined."""
-    lookup = reduced_element_of_type if reduces else moved_element_of_type
-    source, result = (tensor_element(each) for each in (op.operands[0], op.results[0]))
-    return element_of(source, op, lookup), element_of(result, op, lookup)
+def _elements(op: Operation) -> tuple[Element, Element]:
+    """Return the elements of operand and result."""
+    source, result = tensor_element(op.operands[0]), tensor_element(op.results[0])
+    return element_of(source, op), element_of(result, op)
 
 
 def _rule(row: CollectiveRow) -> Rule:
@@ -125,7 +119,7 @@ def _meet(
         if not 0 <= each < len(call.shape):
             raise OperationError(op, f"has no dimension {each}: its rank is {len(call.shape)}")
     axis, concat_axis = (*along, 0, 0)[:2]
-    elements = _elements(op, reduces=row.reduces)
+    elements = _elements(op)
     call.collective(
         row.name,
         group,

@@ -68,10 +68,14 @@ def llvm_choice(name: str) -> Emit:
 
 
 def sign_operation(emit: Compute) -> Emit:
-    """Return an emitter of an operation that changes the sign, and neither rounds nor quiets."""
+    """Return an emitter of an operation that changes the sign, and neither rounds nor quiets.
+
+    Some floats of at most 8 bits have no sign, or no negative zero: these are rounded.
+    """
 
     def wrapped(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-        return emit(builder, *values)
+        value = emit(builder, *values)
+        return round_to_element(builder, value, element) if element.is_small_float else value
 
     return wrapped
 
@@ -236,10 +240,12 @@ def bitcast(builder: Builder, values: Sequence[Value], source: Element, target: 
     if source.is_float:
         stored = to_storage(builder, value, source)
         bits = builder.bitcast(stored, ir.IntType(source.width)) if source.width >= 32 else stored
+        bits = builder.trunc(bits, ir.IntType(source.width)) if source.width < 8 else bits
     else:
         bits = narrow(builder, value, source)
     if target.is_float:
         if target.width >= 32:
             return builder.bitcast(bits, float_type(target))
+        bits = builder.zext(bits, ir.IntType(8)) if target.width < 8 else bits
         return from_storage(builder, bits, target)
     return widen(builder, bits, target)

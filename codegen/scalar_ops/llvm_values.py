@@ -1,19 +1,24 @@
-"""Elements in LLVM IR: register and storage types, and rounding to narrow floats.
-
-Floats of at most 8 bits have tables: of their values, and of how `bf16` rounds to them.
-"""
+"""Elements in LLVM IR: register and storage types, and rounding to narrow floats."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, F16, Element
-from ...runtime.abi.native_code import cpu_features
+from .llvm_narrow_floats import (
+    bits_of,
+    bits_of_nan,
+    constant,
+    float_to_half,
+    float_to_small,
+    half_to_float,
+    small_to_float,
+    with_bits,
+)
 
 Value = Any
 Builder = Any
@@ -23,12 +28,7 @@ Compute = Callable[..., Value]
 Emit = Callable[..., Value]
 """`(builder, operands, *elements) -> value`."""
 
-_I8, _I16, _I32 = (ir.IntType(width) for width in (8, 16, 32))
-
-
-def constant(bits: ir.IntType, value: int) -> Value:
-    """Return an integer constant of an LLVM type."""
-    return ir.Constant(bits, value)
+_I16, _I32 = (ir.IntType(width) for width in (16, 32))
 
 
 def constant_table(
@@ -100,82 +100,11 @@ def to_storage(builder: Builder, register: Value, element: Element) -> Value:
     if element is BF16:
         bits = builder.bitcast(register, _I32)
         return builder.trunc(builder.lshr(bits, constant(_I32, 16)), _I16)
-    if element is F16:
-        return _half_to_storage(builder, register)
     if element.is_narrow_float:
-        return float_to_small(builder, register, element)
+        return _narrow_to_storage(builder, register, element)
     if element.container_width == 1:
         return builder.zext(register, ir.IntType(8))
     return register
-
-
-def _like(kind: Any, element: Any) -> Any:
-    """Return a vector of `element` with the lanes of `kind`, or `element` if `kind` is a scalar."""
-    if not isinstance(kind, ir.VectorType):
-        return element
-    lanes: Any = kind
-    return ir.VectorType(element, lanes.count)
-
-
-def _splat(kind: Any, value: float) -> Value:
-    """Return a constant with one value in all lanes of a type."""
-    vector: Any = kind
-    return ir.Constant(kind, [value] * vector.count if isinstance(kind, ir.VectorType) else value)
-
-
-def has_half_conversions() -> bool:
-    """Return whether the CPU converts `f16`.
-
-    Otherwise LLVM would call a function that is not linked.
-    """
-    return cpu_features().get("f16c", True)
-
-
-def half_to_float(builder: Builder, stored: Value) -> Value:
-    """Convert the bits of one or several `f16` to `f32`."""
-    floats, halves = (_like(stored.type, each) for each in (ir.FloatType(), ir.HalfType()))
-    if has_half_conversions():
-        return builder.fpext(builder.bitcast(stored, halves), floats)
-    words = _like(stored.type, _I32)
-    bits = builder.zext(stored, words)
-    magnitude = builder.shl(builder.and_(bits, _splat(words, 0x7FFF)), _splat(words, 13))
-    # The exponent is 112 too small; the product also normalises denormal numbers.
-    number = builder.fmul(builder.bitcast(magnitude, floats), _splat(floats, 2.0**112))
-    is_finite = builder.icmp_unsigned("<", magnitude, _splat(words, 0x7C00 << 13))
-    special = builder.or_(magnitude, _splat(words, 0x7F800000))
-    found = builder.select(is_finite, builder.bitcast(number, words), special)
-    sign = builder.shl(builder.and_(bits, _splat(words, 0x8000)), _splat(words, 16))
-    return builder.bitcast(builder.or_(found, sign), floats)
-
-
-def float_to_half(builder: Builder, value: Value) -> Value:
-    """Round an `f32` to `f16`, ties to even; return its bits."""
-    if has_half_conversions():
-        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), _I16)
-    bits = builder.bitcast(value, _I32)
-    magnitude = builder.and_(bits, constant(_I32, 0x7FFFFFFF))
-    odd = builder.and_(builder.lshr(magnitude, constant(_I32, 13)), constant(_I32, 1))
-    # The exponent decreases by 112; adding half of the cut-off bits rounds.
-    moved = builder.add(builder.add(magnitude, constant(_I32, 0xC8000FFF)), odd)
-    normal = builder.lshr(moved, constant(_I32, 13))
-    # The sum with 1/2 has the bits of a denormal number at its end, rounded.
-    half = ir.Constant(ir.FloatType(), 0.5)
-    sum_bits = builder.bitcast(builder.fadd(builder.bitcast(magnitude, ir.FloatType()), half), _I32)
-    small = builder.sub(sum_bits, constant(_I32, 0x3F000000))
-    is_small = builder.icmp_unsigned("<", magnitude, constant(_I32, 0x38800000))
-    is_large = builder.icmp_unsigned(">=", magnitude, constant(_I32, 0x47800000))
-    is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7F800000))
-    payload = builder.and_(builder.lshr(magnitude, constant(_I32, 13)), constant(_I32, 0x3FF))
-    quiet = builder.or_(payload, constant(_I32, 0x7E00))
-    found = builder.select(is_small, small, normal)
-    found = builder.select(is_large, constant(_I32, 0x7C00), found)
-    found = builder.select(is_nan, quiet, found)
-    sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
-    return builder.trunc(builder.or_(found, sign), _I16)
-
-
-_LOADED = "loaded_half"
-"""The name of the register of an `f16`."""
 
 
 def _half_from_storage(builder: Builder, stored: Value) -> Value:
@@ -190,48 +119,48 @@ def _half_from_storage(builder: Builder, stored: Value) -> Value:
     magnitude = builder.and_(bits, constant(_I32, 0x7FFF))
     is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7C00))
     number = half_to_float(builder, stored)
-    return builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number, name=_LOADED)
+    found = builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number)
+    found.converted = number
+    return with_bits(found, stored)
 
 
-def _half_to_storage(builder: Builder, register: Value) -> Value:
-    """Return the bits of an `f16` that is held as `f32`; a NaN keeps its payload."""
-    if (stored := _bits_of_half(builder, register)) is not None:
+def _narrow_to_storage(builder: Builder, register: Value, element: Element) -> Value:
+    """Return the bits of an `f16` or a smaller float that is held as `f32`; NaNs keep theirs."""
+    if (stored := _stored_bits(builder, register, element)) is not None:
         return stored
-    bits = builder.bitcast(register, _I32)
-    sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
-    payload = builder.and_(builder.lshr(bits, constant(_I32, 13)), constant(_I32, 0x3FF))
-    kept = builder.or_(builder.or_(sign, payload), constant(_I32, 0x7C00))
-    number = float_to_half(builder, register)
+    if element is not F16:
+        number = float_to_small(builder, register, element)
+    else:
+        number = float_to_half(builder, register)
+    kept = bits_of_nan(builder, register, element)
+    if kept is None:
+        return number
     is_nan = builder.fcmp_unordered("uno", register, register)
-    return builder.select(is_nan, builder.trunc(kept, _I16), number)
+    return builder.select(is_nan, builder.trunc(kept, number.type), number)
 
 
-def _bits_of_half(builder: Builder, value: Any) -> Value | None:
-    """Return the bits of an `f16` that a value is, if instructions only chose it or set its sign.
+def _stored_bits(builder: Builder, value: Any, element: Element) -> Value | None:
+    """Return the bits that a value has in memory, if instructions only chose it or set its sign.
 
     Vectors of 16 bits have twice as many lanes as those that it would be converted in.
     """
-    if _is_loaded(value):
-        is_nan, *_ = value.operands
-        magnitude, _ = is_nan.operands
-        return magnitude.operands[0].operands[0]
     if isinstance(value, ir.Constant):
         held: Any = value
         with np.errstate(over="ignore"):
-            rounded = np.float32(held.constant).astype(np.float16)
-        return constant(_I16, int(rounded.view(np.uint16)))
+            rounded = np.float32(held.constant).astype(element.dtype)
+        bits = np.dtype(f"u{element.storage_bytes}")
+        return constant(ir.IntType(8 * element.storage_bytes), int(rounded.view(bits)))
+    if (stored := bits_of(value)) is not None:
+        return stored
     name, operands = getattr(value, "opname", ""), list[Any](getattr(value, "operands", ()))
-    if name == "fpext":
-        is_half = operands[0].type == ir.HalfType()
-        return builder.bitcast(operands[0], _I16) if is_half else None
     if name == "call":
         name = operands.pop(0).name
-    emit = _ON_BITS.get(name)
+    emit = _ON_BITS.get(name) if element is F16 or name == "select" else None
     if emit is None:
         return None
     conditions = [operands.pop(0)] if name == "select" else []
-    bits = [_bits_of_half(builder, each) for each in operands]
-    return None if None in bits else emit(builder, *conditions, *bits)
+    found = [_stored_bits(builder, each, element) for each in operands]
+    return None if None in found else emit(builder, *conditions, *found)
 
 
 _SIGN, _MAGNITUDE = constant(_I16, 0x8000), constant(_I16, 0x7FFF)
@@ -262,16 +191,12 @@ _ON_BITS: dict[str, Emit] = {
 """Instructions on `f32` that choose a value or set its sign, on the bits of `f16`."""
 
 
-def _is_loaded(value: Any) -> bool:
-    return getattr(value, "name", "").startswith(_LOADED)
-
-
 def as_operand(value: Any) -> Value:
     """Return the operand of an operation that makes a NaN quiet, or does not return its operand.
 
     It is a loaded `f16` as the CPU converts it (`_half_from_storage`).
     """
-    return value.operands[2] if _is_loaded(value) else value
+    return getattr(value, "converted", value)
 
 
 def round_to_element(builder: Builder, value: Value, element: Element) -> Value:
@@ -311,34 +236,3 @@ def round_double_to_odd(builder: Builder, value: Value) -> Value:
     other = builder.select(too_far, builder.sub(bits, one), builder.add(bits, one))
     keep = builder.or_(exact, is_odd)
     return builder.bitcast(builder.select(keep, bits, other), ir.FloatType())
-
-
-def small_to_float(builder: Any, stored: Any, element: Element) -> Any:
-    """Return the value of a stored element as `f32`."""
-    values = np.arange(256, dtype=np.uint8).view(element.dtype).astype(np.float32)
-    bits = _entry(builder, f"values_{element.name}", _I32, values.view(np.uint32), stored)
-    return builder.bitcast(bits, ir.FloatType())
-
-
-def float_to_small(builder: Any, value: Any, element: Element) -> Any:
-    """Round an `f32` to the nearest element, ties to even; return it as it is stored.
-
-    The `f32` is rounded to `bf16` "to odd" first: the last bit is set if bits were lost. `bf16` has
-    so many more bits that both roundings together equal one.
-    """
-    numbers = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
-    with np.errstate(all="ignore"):
-        rounded = numbers.astype(element.dtype).view(np.uint8)
-    bits = builder.bitcast(value, _I32)
-    is_cut = builder.icmp_unsigned("!=", builder.trunc(bits, _I16), ir.Constant(_I16, 0))
-    high = builder.trunc(builder.lshr(bits, ir.Constant(_I32, 16)), _I16)
-    number = builder.or_(high, builder.zext(is_cut, _I16))
-    return _entry(builder, f"rounded_{element.name}", _I8, rounded, number)
-
-
-def _entry(builder: Any, name: str, kind: ir.IntType, entries: Any, number: Any) -> Any:
-    """Load the entry with a number from a table, which a module has once."""
-    array = ir.ArrayType(kind, entries.size)
-    table = constant_table(builder, name, array, entries.tolist)
-    index = builder.zext(number, _I32)
-    return builder.load(builder.gep(table, [ir.Constant(_I32, 0), index]))

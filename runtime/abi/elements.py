@@ -11,13 +11,11 @@ Storage is that of NumPy, or of ml_dtypes for formats that NumPy lacks:
 | a complex number | two floats |
 
 In registers `f16` and `bf16` are an `f32` that is rounded to the narrow format after each
-operation. This gives exactly the result of the narrow operation. Smaller floats are moved as bytes,
-and combined by collectives as `f16` is; the interpreter runs other operations on them.
+operation. This gives exactly the result of the narrow operation. So are smaller floats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -71,6 +69,11 @@ class Element:
         return self.is_float and self.width < 32
 
     @property
+    def is_small_float(self) -> bool:
+        """Whether an element is a float of at most 8 bits."""
+        return self.is_float and self.width <= 8
+
+    @property
     def register(self) -> str:
         """The name of the element type that holds an element in a register."""
         return "f32" if self.is_narrow_float else self.name
@@ -85,13 +88,11 @@ C128 = Element("c128", 128, 16, np.dtype(np.complex128), False)
 I1 = Element("i1", 1, 1, np.dtype(np.bool_), False)
 I64 = Element("i64", 64, 8, np.dtype(np.int64), False)
 
-_FLOATS = {element.name: element for element in (F16, BF16, F32, F64)}
-_SMALL_FLOATS = {
+_FLOATS = {element.name: element for element in (F16, BF16, F32, F64)} | {
     name: Element(name, int(name[1]), 1, dtype, True)
     for name, dtype in FLOAT_TYPES.items()
     if dtype.itemsize == 1
 }
-"""Floats of at most 8 bits, by their name in the IR."""
 
 _COMPLEX = {element.name: element for element in (C64, C128)}
 _COMPLEX_TYPES = {f"complex<{element.part.name}>": element for element in (C64, C128)}
@@ -108,7 +109,7 @@ def integer_element(width: int, unsigned: bool = False) -> Element:
 
 def element_by_name(name: str) -> Element:
     """Return the element with a given `Element.name`."""
-    found = _FLOATS.get(name) or _COMPLEX.get(name) or _SMALL_FLOATS.get(name)
+    found = _FLOATS.get(name) or _COMPLEX.get(name)
     return found or integer_element(int(name[1:]), name[0] == "u")
 
 
@@ -121,26 +122,9 @@ def element_of_type(name: str) -> Element | None:
     return _FLOATS.get(name) or _COMPLEX_TYPES.get(name)
 
 
-def moved_element_of_type(name: str) -> Element | None:
-    """Return the same for code that only moves data: floats of at most 8 bits become bytes."""
-    return integer_element(NATIVE_WIDTHS[0]) if name in _SMALL_FLOATS else element_of_type(name)
-
-
-def reduced_element_of_type(name: str) -> Element | None:
-    """Return the same for collectives that combine elements: floats of at most 8 bits, too."""
-    return _SMALL_FLOATS.get(name) or element_of_type(name)
-
-
-def element_of(
-    element_type: Attribute,
-    operation: Operation,
-    lookup: Callable[[str], Element | None] = element_of_type,
-) -> Element:
-    """Return the element of an MLIR type, which `lookup` returns by the name of the type.
-
-    Raises OperationError at `operation` if unsupported.
-    """
-    found = lookup(_name(element_type))
+def element_of(element_type: Attribute, operation: Operation) -> Element:
+    """Return the element of an MLIR type. Raises OperationError at `operation` if unsupported."""
+    found = element_of_type(_name(element_type))
     if found is None:
         # Imported here because saved programs look elements up by name and run without the IR.
         from ...ir.diagnostics import OperationError

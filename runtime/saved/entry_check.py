@@ -16,7 +16,7 @@ from ...sharding.collective_rows import BY_NAME
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from ..abi.arrays import FunctionTypes, ValueType
-from ..abi.elements import moved_element_of_type, reduced_element_of_type
+from ..abi.elements import element_of_type
 from ..abi.shards import all_intervals, check_fits
 from ..collectives import Collective, Shape
 from ..host.entry import EntryPoint, passing_registers
@@ -160,8 +160,7 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         return f"shapes {list(collective.source_shape)} and {list(exchange.shape)}"
     if collective.source.storage_bytes != exchange.item:
         return f"elements of {exchange.item} bytes, which are {collective.source.name}"
-    element_of = reduced_element_of_type if collective.row.reduces else moved_element_of_type
-    if element_of(str(signature.element)) != collective.source:
+    if element_of_type(str(signature.element)) != collective.source:
         return f"elements of {collective.source.name}, which are {signature.element}"
     result = str(signature.result)
     found = _TENSOR.fullmatch(result)
@@ -170,6 +169,6 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         given = collective.of_sizes(exchange.shape).result_shape
         sizes = "".join(f"{each}x" for each in given)
         element = result.removeprefix(f"tensor<{sizes}").removesuffix(">")
-    if element_of(element) == collective.result:
+    if element_of_type(element) == collective.result:
         return None
     return f"a result of tensor<{sizes}{collective.result.name}>, which is {result}"

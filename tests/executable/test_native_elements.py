@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 import pytest
-from backend_checks import check, function
+from backend_checks import check, function, is_interpreted
 from breadth import NIGHTLY, sampled
 from mesh_opt import api
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.runtime.abi.arrays import FLOAT_TYPES
 
 FLOATS = ["f16", "bf16", "f32", "f64"]
@@ -302,6 +303,79 @@ func.func @main(%a: {part} {{shard.boundary = {{{boundary}}}}}) -> ({results}) {
     ]
     for want, have in zip(*found, strict=True):
         assert want.tobytes() == have.tobytes()
+
+
+def check_exactly(text: str, inputs: list[np.ndarray]) -> None:
+    """Native code computes the numbers of the interpreter, and runs without it."""
+    program = api.compile(text)
+    assert not is_interpreted(CompiledProgram(program.module))
+    main = program["main"]
+    for want, have in zip(main.reference(inputs), main.run(inputs), strict=True):
+        np.testing.assert_array_equal(have.astype(np.float64), want.astype(np.float64))
+
+
+@pytest.mark.parametrize("element", sampled(SMALL_FLOATS, 4))
+def test_operations_on_all_pairs_of_small_floats(element: str) -> None:
+    size = 1 << int(element[1])
+    kind = f"tensor<{size * size}x{element}>"
+    lines = [
+        *(f"%{name} = arith.{name} %a0, %a1" for name in FLOAT_BINARY[:6]),
+        *(f"%{name} = math.{name} %a0" for name in ("sqrt", "exp", "absf", "ceil")),
+        "%negf = arith.negf %a0",
+        "%sign = math.copysign %a0, %a1",
+    ]
+    numbers = np.arange(size * size, dtype=np.uint32)
+    pairs = [each.astype(np.uint8) for each in (numbers // size, numbers % size)]
+    inputs = [each.view(FLOAT_TYPES[element]) for each in pairs]
+    check_exactly(together(lines, kind, 2), inputs)
+
+
+@pytest.mark.parametrize("element", sampled(SMALL_FLOATS, 4))
+def test_every_number_is_rounded_to_small_floats(element: str) -> None:
+    """Numbers are ties, next to ties, and any others, of `f32` and of `f64`."""
+    high = np.arange(1 << 16, dtype=np.uint32) << 16
+    drawn = np.random.default_rng(1).integers(0, 1 << 32, 1 << 16, dtype=np.uint32)
+    numbers = np.concatenate([high, high + 1, high - 1, drawn]).view(np.float32)
+    with np.errstate(invalid="ignore"):
+        wide = numbers.astype(np.float64)
+    wide = wide * np.tile([1 - 2.0**-40, 1, 1 + 2.0**-40, 1], 1 << 16)
+    for kind, inputs in (("f32", numbers), ("f64", wide)):
+        source, target = (f"tensor<{numbers.size}x{each}>" for each in (kind, element))
+        body = f"  %0 = arith.truncf %a0 : {source} to {target}\n  return %0 : {target}"
+        check_exactly(function([source], target, body), [inputs])
+
+
+@pytest.mark.parametrize("element", SMALL_FLOATS)
+def test_bits_of_small_floats_are_kept(element: str) -> None:
+    """A choice keeps the bits of each NaN, and so does a bitcast."""
+    size, width = 1 << int(element[1]), int(element[1])
+    kind, bits = (f"tensor<{size}x{each}>" for each in (element, f"i{width}"))
+    body = f"""  %0 = arith.select %a2, %a0, %a1 : tensor<{size}xi1>, {kind}
+  %1 = arith.bitcast %0 : {kind} to {bits}
+  %2 = arith.bitcast %1 : {bits} to {kind}
+  return %0, %2 : {kind}, {kind}"""
+    every = np.arange(size, dtype=np.uint8)
+    chosen = every % 3 == 0
+    main = api.compile(function([kind, kind, f"tensor<{size}xi1>"], f"{kind}, {kind}", body))[
+        "main"
+    ]
+    found = main.run([each.view(FLOAT_TYPES[element]) for each in (every, every[::-1])] + [chosen])
+    for each in found:
+        np.testing.assert_array_equal(each.view(np.uint8), np.where(chosen, every, every[::-1]))
+
+
+@pytest.mark.parametrize("width", [4, 6])
+def test_negative_integers_become_floats_of_their_width(width: int) -> None:
+    elements = f"i{width}", {4: "f4E2M1FN", 6: "f6E3M2FN"}[width]
+    source, target = (f"tensor<{1 << width}x{each}>" for each in elements)
+    body = f"  %0 = arith.bitcast %a0 : {source} to {target}\n  return %0 : {target}"
+    half = 1 << (width - 1)
+    text = function([source], target, body)
+    for backend in ("interpreter", "native"):
+        main = api.compile(text, "", backend=backend)["main"]
+        (found,) = main.run([np.arange(-half, half, dtype=np.int8)])
+        expected = np.arange(-half, half) % (2 * half)
+        np.testing.assert_array_equal(found.view(np.uint8), expected)
 
 
 def test_comparisons() -> None:
