@@ -114,6 +114,7 @@ _PASSES = {
     "variables-to-util": "imports.variables_to_util",
     "verify-collectives": "stream.verify_collectives",
     "view-op-graph": "general.view_op_graph",
+    "widen-accumulators": "dispatch.widen_accumulators",
 }
 """Maps each pass to its module below this folder.
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.regions import walk
+from ..dispatch.widen_accumulators import has_narrow_result, widen_accumulators
 from ..linalg_ext.convert_linalg_ext_to_linalg import ConvertLinalgExtToLinalgPass, is_linalg_ext
 from ..loops.linalg_detensorize import linalg_detensorize
 from ..loops.scf_uplift_while_to_for import scf_uplift_while_to_for
@@ -44,8 +45,18 @@ def lowerings_of_loops() -> list[ModulePass]:
 
 
 def lowerings_for_kernels(module: ModuleOp) -> list[ModulePass]:
-    """Return the conversion of the TOSA that passes have left, if any: kernels compute linalg."""
-    return [ConvertTosaToLinalgPass()] if any(map(is_tosa, walk(module))) else []
+    """Return the passes that a program needs before it is compiled.
+
+    Kernels compute linalg, to which the TOSA that passes have left is converted, and accumulate in
+    the types of the results.
+    """
+    operations = tuple(walk(module))
+    found: list[ModulePass] = []
+    if any(map(is_tosa, operations)):
+        found.append(ConvertTosaToLinalgPass())
+    if found or any(map(has_narrow_result, operations)):
+        found.append(widen_accumulators())
+    return found
 
 
 def for_kernels(module: ModuleOp) -> ModuleOp:

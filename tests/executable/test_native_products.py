@@ -18,8 +18,10 @@ from mesh_opt.codegen.kernels.reduction_loops import ReductionLoops
 from mesh_opt.codegen.microkernels import vectors
 from mesh_opt.codegen.microkernels.products import tile_of_product
 from mesh_opt.codegen.microkernels.vectors import cpu_has, vector_bits
+from mesh_opt.runtime.abi.arrays import FLOAT_TYPES
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.elements import integer_element
+from numpy.lib.stride_tricks import sliding_window_view
 
 BYTE, I32 = integer_element(8), integer_element(32)
 
@@ -307,3 +309,52 @@ def test_a_row_with_a_batch_reads_the_matrix_along_its_rows(
   }} -> {c}
   return %0 : {c}"""
     check(function([a, b, c], c, body))
+
+
+NARROW_SUMS = {
+    "matmul": """
+  %r = linalg.matmul ins(%a0, %a1 : tensor<33x700xT>, tensor<700x33xT>) outs(%a2 : tensor<33x33xT>)
+      -> tensor<33x33xT>""",
+    "reduce": """
+  %v = tensor.empty() : tensor<33xT>
+  %z = arith.constant 0.0 : T
+  %f = linalg.fill ins(%z : T) outs(%v : tensor<33xT>) -> tensor<33xT>
+  %s = linalg.reduce { arith.addf } ins(%a0 : tensor<33x700xT>) outs(%f : tensor<33xT>)
+      dimensions = [1]
+  %r = linalg.broadcast ins(%s : tensor<33xT>) outs(%a2 : tensor<33x33xT>) dimensions = [0]""",
+    "windows": """
+  %w = tensor.empty() : tensor<668xi1>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j + k)>,
+                                        affine_map<(i, j, k) -> (k)>,
+                                        affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a0, %w : tensor<33x700xT>, tensor<668xi1>) outs(%a2 : tensor<33x33xT>) {
+  ^bb0(%x: T, %o: i1, %t: T):
+    %s = arith.addf %x, %t : T
+    linalg.yield %s : T
+  } -> tensor<33x33xT>""",
+}
+
+
+@pytest.mark.parametrize("passes", ["", "compile"])
+@pytest.mark.parametrize("element", ["f16", "bf16", "f8E5M2"])
+@pytest.mark.parametrize("name", NARROW_SUMS)
+def test_sums_of_narrow_floats_are_rounded_once(name: str, element: str, passes: str) -> None:
+    """All sums are integers that f32 holds, so that their order does not matter."""
+    kinds = [f"tensor<{sizes}x{element}>" for sizes in ("33x700", "700x33", "33x33")]
+    body = NARROW_SUMS[name].replace("xT>", f"x{element}>").replace(" : T", f" : {element}")
+    body = body.replace("%x: T", f"%x: {element}").replace("%t: T", f"%t: {element}")
+    text = function(kinds, kinds[2], f"{body}\n  return %r : {kinds[2]}")
+    rng, dtype = np.random.default_rng(0), FLOAT_TYPES[element]
+    inputs = [
+        rng.integers(-1, 4, sizes).astype(dtype) for sizes in ((33, 700), (700, 33), (33, 33))
+    ]
+    wide = [each.astype(np.float64) for each in inputs]
+    expected = {
+        "matmul": lambda: wide[2] + wide[0] @ wide[1],
+        "reduce": lambda: np.broadcast_to(wide[0].sum(axis=1), (33, 33)),
+        "windows": lambda: wide[2] + sliding_window_view(wide[0], 668, axis=1).sum(axis=-1),
+    }[name]().astype(dtype)
+    for backend in ("native", "interpreter"):
+        (found,) = api.compile(text, passes, backend=backend)["main"].run(inputs)
+        np.testing.assert_array_equal(found, expected)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -17,9 +16,6 @@ from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .combiners import Combiner, combiner
 from .running_reductions import running_dimension, running_reduction
 from .window_loops import combine_windows, windows_of
-
-SHORT_WINDOW = 32
-"""The most elements of a window that is summed in its own type, as StableHLO's interpreter does."""
 
 
 @tensor_rule("stablehlo.reduce")
@@ -78,14 +74,12 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     e = lowering.emit
     half = len(operands) // 2
     windows = windows_of(op, reduction_windows)
-    size = prod(window.size for window in windows)
     running = running_dimension(op, windows)
     combined = combiner(
         lowering,
         op,
         op.regions[0],
         half,
-        widen=size > SHORT_WINDOW,
         # The tensor is reversed, so the next element stands before the accumulated ones.
         elements_first=running is not None and running[1],
     )
