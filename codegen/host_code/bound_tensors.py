@@ -28,10 +28,11 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import view
-from ...runtime.host.program import RegisterValues
+from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
+from ..kernels.bit_packing import write_bits
 from ..kernels.packing import write_relayout
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
@@ -72,27 +73,43 @@ def _expect(
         needed = stored_bytes(op, bound.type, numbers[:-1])
         check_bytes(op, needed, numbers[-1], bound.type)
 
-    layout = _layout(op, bound)
-    rules = None
-    if layout is not None and layout.is_identity:
+    storage, rules = _storage(op, bound), None
+    if storage is not None and storage.is_plain:
         rules = bytes_of(len(bound.shape), dtype_of(bound.type).itemsize)
     lowering.check(op, [*bound.shape, bound.contents.size], check, rules)
 
 
-def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
-    """Return the layout of a tensor; `None` if it needs more than a permutation of its elements."""
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """How kernels find the elements of a tensor in its bytes.
+
+    - `layout`: the order of the elements;
+    - `bits`: the bits of an element, less than 8 if a byte holds several.
+    """
+
+    layout: PackedLayout
+    bits: int
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the bytes are those of a row-major array."""
+        return self.layout.is_identity and self.bits >= 8
+
+
+def _storage(op: Operation, bound: BoundTensor) -> _Storage | None:
+    """Return how a tensor is stored; `None` if kernels do not know its layout."""
     layout = resolved_layout(op, bound.type)
     if layout is None:
         return None
     sizes = [size if isinstance(size, int) else 1 for size in bound.shape]
     formula = layout.storage_formula(with_sizes(bound.type, sizes))
-    packed = layout.packed_layout(bound.type)
-    bits = dtype_of(bound.type).itemsize * 8
-    if formula.element_bits != bits or packed.swizzle is not None:
+    packed, bits = layout.packed_layout(bound.type), formula.element_bits
+    width = dtype_of(bound.type).itemsize * 8
+    if (bits != width and not (width == 8 and bits in (1, 2, 4))) or packed.swizzle is not None:
         return None
     if packed.is_identity and any(extent.padding for extent in formula.extents):
         return None
-    return packed
+    return _Storage(packed, bits)
 
 
 def has_spare_bits(value_type: Attribute) -> bool:
@@ -106,8 +123,8 @@ def has_spare_bits(value_type: Attribute) -> bool:
 
 def in_place(op: Operation, bound: BoundTensor) -> HostTensor | None:
     """Return a row-major tensor without a copy, with its bytes' reference, else `None`."""
-    layout = _layout(op, bound)
-    if layout is None or not layout.is_identity:
+    storage = _storage(op, bound)
+    if storage is None or not storage.is_plain:
         return None
     contents = bound.contents
     return HostTensor(contents.address, contents.block, bound.shape, dtype_of(bound.type))
@@ -259,29 +276,76 @@ def _relay(
     *,
     is_pack: bool,
 ) -> bool:
-    """Pack or unpack by a kernel; return whether there is a kernel for the layout."""
-    layout = _layout(op, bound)
-    if layout is None:
+    """Pack or unpack by kernels; return whether there are kernels for the layout.
+
+    Elements of less than a byte are packed last and unpacked first.
+    """
+    storage = _storage(op, bound)
+    if storage is None:
         return False
-    layout = static_tiles(layout)
-    element = element_of(bound.type.element_type, op)
-    rank = len(bound.shape)
-    sizes = [size for size in bound.shape if isinstance(size, int)]
+    layout, shape = static_tiles(storage.layout), bound.shape
+    sizes = [size for size in shape if isinstance(size, int)]
     if layout.is_identity:
-        extents = bound.shape
-    elif len(sizes) == rank:
-        extents = packed_extents(sizes, layout)[:rank]
+        extents = shape
+    elif len(sizes) == len(shape):
+        extents = packed_extents(sizes, layout)[: len(shape)]
     else:
         return False
-    text = lowering.program.text(
-        (op, is_pack), lambda: write_relayout(op, layout, rank, element, is_pack=is_pack)
-    )
-    packed = bound.contents.address
-    source, target = (plain.address, packed) if is_pack else (packed, plain.address)
-    builder = lowering.builder
-    moved = builder.multiply(builder.product(bound.shape), 2 * plain.dtype.itemsize)
-    run_kernel_at(lowering, text, op, [target, source], [*bound.shape, *extents], moved)
+    packed, count = bound.contents.address, (*extents, *layout.inner_tiles)
+    if storage.bits >= 8:
+        _run_relayout(lowering, op, (plain.address, packed), (layout, bound, extents), is_pack)
+        return True
+    if layout.is_identity:
+        _run_bits(lowering, op, (plain.address, packed), (storage, bound, count), is_pack)
+        return True
+    whole = lowering.allocate(count, plain.dtype)
+    if is_pack:
+        _run_relayout(lowering, op, (plain.address, whole.address), (layout, bound, extents), True)
+    _run_bits(lowering, op, (whole.address, packed), (storage, bound, count), is_pack)
+    if not is_pack:
+        _run_relayout(lowering, op, (plain.address, whole.address), (layout, bound, extents), False)
+    if whole.block is not None:
+        lowering.builder.emit("release", whole.block)
     return True
+
+
+def _run_relayout(
+    lowering: FunctionLowering,
+    op: Operation,
+    addresses: tuple[Register, Register],
+    tiling: tuple[PackedLayout, BoundTensor, Shape],
+    is_pack: bool,
+) -> None:
+    """Run the kernel that permutes a row-major tensor into a layout, or back."""
+    layout, bound, extents = tiling
+    element = element_of(bound.type.element_type, op)
+    text = lowering.program.text(
+        (op, "layout", is_pack),
+        lambda: write_relayout(op, layout, len(bound.shape), element, is_pack=is_pack),
+    )
+    moved = lowering.builder.multiply(
+        lowering.builder.product(bound.shape), 2 * element.storage_bytes
+    )
+    order = reversed(addresses) if is_pack else addresses
+    run_kernel_at(lowering, text, op, [*order], [*bound.shape, *extents], moved)
+
+
+def _run_bits(
+    lowering: FunctionLowering,
+    op: Operation,
+    addresses: tuple[Register, Register],
+    contents: tuple[_Storage, BoundTensor, Shape],
+    is_pack: bool,
+) -> None:
+    """Run the kernel that packs elements of a byte each into their bits, or unpacks them."""
+    storage, bound, sizes = contents
+    element = element_of(bound.type.element_type, op)
+    text = lowering.program.text(
+        (op, "bits", is_pack), lambda: write_bits(op, element, storage.bits, is_pack=is_pack)
+    )
+    count = lowering.builder.product(sizes)
+    order = reversed(addresses) if is_pack else addresses
+    run_kernel_at(lowering, text, op, [*order], [count], count)
 
 
 # Results in their bindings --------------------------------------------------------------------

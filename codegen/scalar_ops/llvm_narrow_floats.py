@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -134,7 +134,7 @@ class SmallFloat:
 @lru_cache(maxsize=16)
 def small_float(element: Element) -> SmallFloat:
     """Return the format of an element, from what `ml_dtypes` knows of it."""
-    found = ml_dtypes.finfo(element.dtype)
+    found = cast(Any, ml_dtypes).finfo(element.dtype)
     rounded = np.array([found.max, np.inf, np.nan, -0.0], np.float32).astype(element.dtype)
     last, beyond, nan, zero = map(int, rounded.view(np.uint8))
     smallest = int(np.array([found.smallest_normal], element.dtype).view(np.uint8)[0])

@@ -7,11 +7,12 @@ from math import prod
 import ml_dtypes
 import numpy as np
 import pytest
+from backend_checks import random_input
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
 from mesh_opt.codegen.microkernels.mmt4d import Mmt4dTile, blocks
-from mesh_opt.ir.diagnostics import remarks_to
+from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.runtime.abi.elements import element_by_name
 
 DTYPES = {
@@ -202,3 +203,27 @@ def test_blocks_cover_a_tile_once(rows: int, columns: int, depth: int) -> None:
     vectors = columns * depth // tile.lanes
     covered = [(row, part) for block, parts in blocks(tile) for row in block for part in parts]
     assert sorted(covered) == [(row, part) for row in range(rows) for part in range(vectors)]
+
+
+@pytest.mark.parametrize("element", ["i1", "i2", "i3", "i4", "ui4", "f4E2M1FN"])
+@pytest.mark.parametrize("sizes", ["1", "7", "5x3", "33000", "?x3", "0"])
+def test_elements_of_less_than_a_byte_in_resources(element: str, sizes: str) -> None:
+    """They are packed where they are stored, whole bytes by vectors and the last one alone."""
+    kind = f"tensor<{sizes}x{element}>"
+    wide = f"tensor<{sizes}x{'f32' if element[0] == 'f' else 'i32'}>"
+    text = f"""func.func @main(%a: {kind}, %b: {kind}) -> ({kind}, {wide}) {{
+      %0 = stablehlo.maximum %a, %b : {kind}
+      %1 = stablehlo.convert %0 : ({kind}) -> {wide}
+      return %0, %1 : {kind}, {wide}
+    }}"""
+    program = api.compile(text, "compile")
+    remarks: list[Remark] = []
+    with remarks_to(remarks.append):
+        explain_kernels(program.module)
+    assert not [each for each in remarks if each.category == "backend"]
+    rng = np.random.default_rng(0)
+    inputs = [random_input(each, rng) for each in program.main.argument_types]
+    if element == "ui4":
+        inputs = [each & 15 for each in inputs]
+    for got, want in zip(program.main.run(inputs), program.main.reference(inputs), strict=True):
+        np.testing.assert_array_equal(got, want)
