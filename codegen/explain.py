@@ -5,19 +5,14 @@ All of this is known at compile time, so `mesh-opt --remarks=backend` reports it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ..dialects.linalg.structured_view import structured_view
 from ..interpreter.registry import find_entry
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError, remark
-from ..ir.regions import captured
 from ..ir.tensor_types import tensor_shape
-from ..runtime.abi.elements import element_of
-from ..runtime.abi.values import element_type
 from .host_code.lowering import host_entries
 from .kernels.expressions import RULES as KERNEL_RULES
 from .kernels.writer import BODY_OPERATIONS
@@ -55,22 +50,9 @@ def _explain(operation: Operation, why: str) -> None:
         remark(CATEGORY, operation, f"has no kernel and runs in the interpreter: {why}")
 
 
-def _values(operation: Operation) -> Iterator[SSAValue]:
-    yield from operation.operands
-    yield from captured(operation)
-    yield from operation.results
-
-
 def _reason(operation: Operation) -> str:
     view = structured_view(operation)
-    inner = [] if view is None else list(view.body.walk())
-    read = [value for value in _values(operation) if tensor_shape(value) is not None]
-    for value in (*read, *(value for each in inner for value in _values(each))):
-        try:
-            element_of(element_type(value.type), operation)
-        except OperationError:
-            return f"kernels do not support elements of type {element_type(value.type)}"
-    for each in inner:
+    for each in () if view is None else view.body.walk():
         known = each.name in BODY_OPERATIONS or is_scalar_operation(each.name)
         if not known and view is not None and each is not view.body.last_op:
             return f"kernels do not support '{operation_name(each)}' in their bodies"

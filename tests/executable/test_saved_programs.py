@@ -341,9 +341,21 @@ IN_PYTHON = """
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %a : tensor<4xf32>
 }
-func.func @other(%a: tensor<4x4xf8E8M0FNU>) -> tensor<4x4xf32> {
-  %0 = arith.extf %a : tensor<4x4xf8E8M0FNU> to tensor<4x4xf32>
-  return %0 : tensor<4x4xf32>
+func.func @other(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %e = tensor.empty() : tensor<2xf32>
+  %0 = linalg.map ins(%a : tensor<2xf32>) outs(%e : tensor<2xf32>) (%x: f32, %y: f32) {
+    %w = scf.while (%v = %x) : (f32) -> f32 {
+      %limit = arith.constant 8.0 : f32
+      %c = arith.cmpf olt, %v, %limit : f32
+      scf.condition(%c) %v : f32
+    } do {
+    ^bb0(%v: f32):
+      %next = arith.addf %v, %x : f32
+      scf.yield %next : f32
+    }
+    linalg.yield %w : f32
+  }
+  return %0 : tensor<2xf32>
 }"""
 
 
@@ -353,16 +365,16 @@ def test_interpreted_operations_need_the_compiler(tmp_path: Path) -> None:
     remarks: list[Remark] = []
     with remarks_to(remarks.append):
         program.save(path)
-    (found,) = [each for each in remarks if each.operation.name == "arith.extf"]
+    (found,) = [each for each in remarks if each.operation.name == "linalg.map"]
     why = "runs in Python at each call"
     assert found.message == f"{why}: a saved program compiles @other when it is run"
-    a = np.ones((4, 4), program.other.types.arguments[0].dtype)
-    with pytest.warns(RuntimeWarning, match=f"<string>:6:8: 'arith.extf' op {why}"):
+    a = np.ones(2, np.float32)
+    with pytest.warns(RuntimeWarning, match=f"<string>:7:8: 'linalg.map' op {why}"):
         assert equal(mesh_opt.load(path).other.run([a]), program.other.run([a]))
     b = np.ones(4, np.float32)
     assert equal(load(path).main.run([b]), [b])
     program.require_native = True
-    with pytest.raises(api.ExecutionError, match=r"<string>:6:8: error: .*native code is required"):
+    with pytest.raises(api.ExecutionError, match=r"<string>:7:8: error: .*native code is required"):
         program.save(tmp_path / "q.meshprog")
     assert not (tmp_path / "q.meshprog").exists()
 

@@ -1,19 +1,13 @@
 // What has no native kernel runs in the interpreter, and a remark says so before anything runs.
 // RUN: mesh-opt %s --remarks=backend --verify-diagnostics
 // RUN: mesh-opt %s --remarks=all --verify-diagnostics
-// RUN: mesh-run %s --backend=native --remarks=backend --function=elements --input=1 --input='2xf8E4M3FN' 2>&1 | filecheck %s
-// RUN: not mesh-run %s --backend=interpreter --remarks=backend --function=elements 2>&1 | filecheck %s --check-prefix=INTERPRETER
+// RUN: mesh-run %s --backend=native --remarks=backend --function=bodies --input=1 --input=4xf32 2>&1 | filecheck %s
+// RUN: not mesh-run %s --backend=interpreter --remarks=backend --function=bodies 2>&1 | filecheck %s --check-prefix=INTERPRETER
 
 // INTERPRETER: --remarks=backend needs --backend=native or --backend=mpi
 
-// CHECK: remarks.mlir:[[#]]:8: remark: 'arith.select' op [backend] has no kernel and runs in the interpreter
-// CHECK: EXEC @elements
-func.func @elements(%c: i1, %x: tensor<2xf8E4M3FN>) -> tensor<2xf8E4M3FN> {
-  // expected-remark @+1 {{[backend] has no kernel and runs in the interpreter: kernels do not support elements of type f8E4M3FN}}
-  %0 = arith.select %c, %x, %x : tensor<2xf8E4M3FN>
-  return %0 : tensor<2xf8E4M3FN>
-}
-
+// CHECK: remarks.mlir:[[#]]:10: remark: 'linalg.map' op [backend] has no kernel and runs in the interpreter
+// CHECK: EXEC @bodies
 func.func @bodies(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
   %z = arith.constant 0 : index
   %one = arith.constant 1 : index
