@@ -33,6 +33,7 @@ from ...runtime.host.virtual_machine import VirtualMachine
 from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
 from ..kernels.bit_packing import write_bits
+from ..kernels.kernel_text import KernelText
 from ..kernels.packing import write_relayout
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
@@ -278,74 +279,64 @@ def _relay(
 ) -> bool:
     """Pack or unpack by kernels; return whether there are kernels for the layout.
 
-    Elements of less than a byte are packed last and unpacked first.
+    Elements of less than a byte are packed last and unpacked first. If their layout is tiled, too,
+    a tensor in between has a byte for each.
     """
-    storage = _storage(op, bound)
+    storage, shape = _storage(op, bound), bound.shape
     if storage is None:
         return False
-    layout, shape = static_tiles(storage.layout), bound.shape
-    sizes = [size for size in shape if isinstance(size, int)]
-    if layout.is_identity:
-        extents = shape
-    elif len(sizes) == len(shape):
-        extents = packed_extents(sizes, layout)[: len(shape)]
-    else:
+    layout = static_tiles(storage.layout)
+    extents = _outer_extents(layout, shape)
+    if extents is None:
         return False
-    packed, count = bound.contents.address, (*extents, *layout.inner_tiles)
+    element, packed = element_of(bound.type.element_type, op), bound.contents.address
+    count = (*extents, *layout.inner_tiles)
+
+    def run(
+        name: str,
+        write: Callable[[], KernelText],
+        ends: Sequence[Register],
+        sizes: Shape,
+        work: Shape,
+    ) -> None:
+        """Run a kernel that copies from the first end to the second, or back to unpack."""
+        text = lowering.program.text((op, name, is_pack), write)
+        addresses = list(reversed(ends) if is_pack else ends)
+        run_kernel_at(lowering, text, op, addresses, sizes, lowering.builder.product(work))
+
+    def permute(address: Register) -> None:
+        def write() -> KernelText:
+            return write_relayout(op, layout, len(shape), element, is_pack=is_pack)
+
+        work = (*shape, 2 * plain.dtype.itemsize)
+        run("layout", write, (plain.address, address), (*shape, *extents), work)
+
+    def pack_bits(address: Register) -> None:
+        def write() -> KernelText:
+            return write_bits(op, element, storage.bits, is_pack=is_pack)
+
+        run("bits", write, (address, packed), (lowering.builder.product(count),), count)
+
     if storage.bits >= 8:
-        _run_relayout(lowering, op, (plain.address, packed), (layout, bound, extents), is_pack)
-        return True
-    if layout.is_identity:
-        _run_bits(lowering, op, (plain.address, packed), (storage, bound, count), is_pack)
-        return True
-    whole = lowering.allocate(count, plain.dtype)
-    if is_pack:
-        _run_relayout(lowering, op, (plain.address, whole.address), (layout, bound, extents), True)
-    _run_bits(lowering, op, (whole.address, packed), (storage, bound, count), is_pack)
-    if not is_pack:
-        _run_relayout(lowering, op, (plain.address, whole.address), (layout, bound, extents), False)
-    if whole.block is not None:
-        lowering.builder.emit("release", whole.block)
+        permute(packed)
+    elif layout.is_identity:
+        pack_bits(plain.address)
+    else:
+        whole = lowering.allocate(count, plain.dtype)
+        for step in (permute, pack_bits) if is_pack else (pack_bits, permute):
+            step(whole.address)
+        if whole.block is not None:
+            lowering.builder.emit("release", whole.block)
     return True
 
 
-def _run_relayout(
-    lowering: FunctionLowering,
-    op: Operation,
-    addresses: tuple[Register, Register],
-    tiling: tuple[PackedLayout, BoundTensor, Shape],
-    is_pack: bool,
-) -> None:
-    """Run the kernel that permutes a row-major tensor into a layout, or back."""
-    layout, bound, extents = tiling
-    element = element_of(bound.type.element_type, op)
-    text = lowering.program.text(
-        (op, "layout", is_pack),
-        lambda: write_relayout(op, layout, len(bound.shape), element, is_pack=is_pack),
-    )
-    moved = lowering.builder.multiply(
-        lowering.builder.product(bound.shape), 2 * element.storage_bytes
-    )
-    order = reversed(addresses) if is_pack else addresses
-    run_kernel_at(lowering, text, op, [*order], [*bound.shape, *extents], moved)
-
-
-def _run_bits(
-    lowering: FunctionLowering,
-    op: Operation,
-    addresses: tuple[Register, Register],
-    contents: tuple[_Storage, BoundTensor, Shape],
-    is_pack: bool,
-) -> None:
-    """Run the kernel that packs elements of a byte each into their bits, or unpacks them."""
-    storage, bound, sizes = contents
-    element = element_of(bound.type.element_type, op)
-    text = lowering.program.text(
-        (op, "bits", is_pack), lambda: write_bits(op, element, storage.bits, is_pack=is_pack)
-    )
-    count = lowering.builder.product(sizes)
-    order = reversed(addresses) if is_pack else addresses
-    run_kernel_at(lowering, text, op, [*order], [count], count)
+def _outer_extents(layout: PackedLayout, shape: Shape) -> Shape | None:
+    """Return the numbers of tiles in the order of the packed tensor; `None` if they are unknown."""
+    if layout.is_identity:
+        return shape
+    sizes = [size for size in shape if isinstance(size, int)]
+    known = len(sizes) == len(shape)
+    return tuple(packed_extents(sizes, layout)[: len(shape)]) if known else None
 
 
 # Results in their bindings --------------------------------------------------------------------
