@@ -56,7 +56,7 @@ def _aligned(offset: int, unit: int) -> int:
 def write_container(
     path: str | os.PathLike[str], header: Mapping[str, Any], sections: Sections
 ) -> None:
-    """Write a file atomically. Raises OSError."""
+    """Write a file atomically. Raises OSError, which names `path`."""
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
@@ -65,9 +65,11 @@ def write_container(
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as problem:
         with suppress(OSError):
             os.unlink(temporary)
+        if isinstance(problem, OSError):
+            raise OSError(problem.errno, problem.strerror, str(target)) from problem
         raise
 
 

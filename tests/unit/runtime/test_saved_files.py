@@ -111,6 +111,12 @@ def test_damaged_files(program: Path, tmp_path: Path) -> None:
         mesh_opt.load(tmp_path / "none.meshprog")
 
 
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "x.meshprog"
+    with pytest.raises(FileNotFoundError, match=rf"No such file or directory: '{path}'$"):
+        api.compile("").save(path)
+
+
 def test_a_file_that_was_cut_off_is_refused(program: Path, tmp_path: Path) -> None:
     data = program.read_bytes()
     for size in (1, 63, 64, 65, 1000, PAGE, len(data) // 2, len(data) - 1):
