@@ -43,13 +43,13 @@ def _attention(lowering: Lowering, op: Operation) -> Tensors:
     element, rank = kind(query.type), len(shape(query))
     total, batch = accumulator((element, element, element)), tuple(range(rank - 2))
     lists = (batch, batch, (rank - 1,), (rank - 1,))
-    weights = contract(e, (query, key), lists, (element, element, total))
+    weights = contract(e, (query, key), (element, element, total), lists)
     mask = [convert_tensor(e, each, element, total) for each in mask]
     weights = _masked(e, weights, mask, e.size(query, rank - 1))
     empty = e.empty(e.sizes(weights), total.type)
     softmax = e.add_op(SoftmaxOp(weights, empty, rank - 1)).results[0]
     lists = (batch, batch, (rank - 1,), (rank - 2,))
-    return [contract(e, (softmax, value), lists, (total, element, element))]
+    return [contract(e, (softmax, value), (total, element, element), lists)]
 
 
 def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> SSAValue:

@@ -15,6 +15,7 @@ from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexList
 from ....ir.linear_forms import loops_of
+from ....ir.locations import made_by
 from ..data_movement.shapes import transpose
 from ..elementwise.arithmetic import parts
 from ..elementwise.conversions import convert, convert_tensor
@@ -23,7 +24,13 @@ from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
+Kinds = tuple[Kind, Kind, Kind]
+"""The kinds of both operands and of the result."""
+
 _F32 = kind(f32)
+_WIDENED_INTEGERS = {("signed", "signed"), ("unsigned", "unsigned"), ("unsigned", "signed")}
+"""Kinds of integers that are widened, and the kinds that hold all their values."""
+
 _RANKS = {"float": 1, "complex": 2}
 
 MIN_ROWS = 4
@@ -79,20 +86,44 @@ def _dot_general(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
         for what in ("batching", "contracting")
         for side in ("lhs", "rhs")
     ]
-    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
-    return [contract(lowering.emit, operands, lists, kinds)]
+    return [contract(lowering.emit, *_factors(lowering, op, operands), lists)]
 
 
 @tensor_rule("stablehlo.dot")
 def _dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert `dot`: the last dimension of one operand with the first of the other."""
     last = len(shape(operands[0])) - 1
-    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
-    return [contract(lowering.emit, operands, ((), (), (last,), (0,)), kinds)]
+    factors = _factors(lowering, op, operands)
+    return [contract(lowering.emit, *factors, ((), (), (last,), (0,)))]
+
+
+def _factors(lowering: Lowering, op: Operation, operands: Tensors) -> tuple[Tensors, Kinds]:
+    """Return the operands of a product, and the kinds of both and of the result.
+
+    Conversions that widen both are left out. The product widens its operands itself, and CPUs may
+    multiply them as they are: `dot(convert(a), convert(b))` of bf16 in f32 is `dot(a, b)` in f32.
+    """
+    left, right, result = operand_kind(op), operand_kind(op, 1), result_kind(op)
+    conversions = [made_by(each, "stablehlo.convert") for each in op.operands[:2]]
+    # A conversion with attributes may have a sharding.
+    given = [each.operands[0] for each in conversions if each is not None and not each.attributes]
+    if len(given) == 2:
+        first, second = (kind(each.type) for each in given)
+        if first == second and _is_widened(first, left) and _is_widened(second, right):
+            return [*map(lowering.value, given)], (first, second, result)
+    return operands, (left, right, result)
+
+
+def _is_widened(narrow: Kind, wide: Kind) -> bool:
+    """Return whether numbers of one kind have the same values in another, in which they add."""
+    if narrow.quantization is not None or narrow.width >= wide.width:
+        return False
+    names = narrow.name, wide.name
+    return (names == ("float", "float") and wide == _F32) or names in _WIDENED_INTEGERS
 
 
 def contract(
-    e: Emitter, operands: Tensors, lists: Sequence[Sequence[int]], kinds: tuple[Kind, Kind, Kind]
+    e: Emitter, operands: Tensors, kinds: Kinds, lists: Sequence[Sequence[int]]
 ) -> SSAValue:
     """Emit a contraction; its result has the batch dimensions, then the free ones of both sides.
 

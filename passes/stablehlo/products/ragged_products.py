@@ -28,7 +28,7 @@ def _ragged_dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
     if roles.ragged in roles.batch[0]:
         lists = (*roles.batch, *roles.summed)
-        return [contract(e, (left, right), lists, kinds)]
+        return [contract(e, (left, right), kinds, lists)]
     numbers = _group_numbers(lowering, op, sizes, roles)
     by_group = roles.ragged in roles.summed[0]
     groups = e.size(sizes, len(shape(sizes)) - 1) if by_group else None
