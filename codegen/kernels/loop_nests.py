@@ -29,6 +29,7 @@ from .fourier import FOURIER, write_fourier
 from .joint_reductions import joint_reduction
 from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
+from .merged_loops import merge_dimensions
 from .mmt4d import mmt4d_tile, write_mmt4d
 from .packing import write_pack, write_unpack
 from .permuted_operands import fold_rearranged
@@ -160,8 +161,13 @@ def _in_pieces(
     writer: KernelWriter, results: Sequence[SSAValue], breaks: Sequence[int]
 ) -> tuple[KernelText, Set[int]]:
     """Return a kernel whose innermost loop is cut, and where its conditions change."""
-    inner = partial(_store_at, writer, results)
-    tiles = write_tiled_loops(writer.code, writer.shape(results[0]), inner, breaks)
+    sizes, dimensions = merge_dimensions(writer, results)
+    rank = len(writer.shape(results[0]))
+
+    def inner(indices: Indices) -> None:
+        _store_at(writer, results, expand_indices(dimensions, rank, indices))
+
+    tiles = write_tiled_loops(writer.code, sizes, inner, breaks)
     return writer.finish(tiles), writer.code.splits
 
 

@@ -1,9 +1,10 @@
-"""Merge neighbouring loops of a reduction, so that short ones fill vectors together.
+"""Merge neighbouring loops of a kernel, so that short ones fill vectors together.
 
 A mean over the last two dimensions of `8x512x7x7` has 49 contiguous terms: the loop over rows
 stays at 0, and that over columns has 49 turns. Position `[a, b, 0, 48]` is that of `[a, b, 6, 6]`,
 since positions are computed from indices without a check. So do the results of a sum over the
-first dimension of `256x1024x4`, which are one row of 4096.
+first dimension of `256x1024x4`, which are one row of 4096, and the elements of each channel of
+`8x512x7x7` that are scaled by a number of the channel.
 """
 
 from __future__ import annotations
@@ -40,6 +41,28 @@ def merge_loops(
     return tuple(merged), tuple(loop for loop in loops if targets[loop] == loop)
 
 
+def merge_dimensions(
+    writer: KernelWriter, results: Sequence[SSAValue]
+) -> tuple[Indices, tuple[int, ...]]:
+    """Return the trip counts of the loops over results, and the dimension that each goes along.
+
+    A dimension is merged with the next one as in `merge_loops`: its own index is 0 then.
+    """
+    sizes = list(writer.shape(results[0]))
+    kept = [len(sizes) - 1] if sizes else []
+    for first in reversed(range(len(sizes) - 1)):
+        size, inner = sizes[first], sizes[kept[0]]
+        if (
+            isinstance(size, int)
+            and isinstance(inner, int)
+            and all(_is_computed_contiguously(writer, each, first) for each in results)
+        ):
+            sizes[kept[0]] = size * inner
+        else:
+            kept.insert(0, first)
+    return tuple(sizes[each] for each in kept), tuple(kept)
+
+
 def _are_neighbours(writer: KernelWriter, view: StructuredView, first: int, second: int) -> bool:
     """Return whether all operands have two loops as neighbouring dimensions, or have neither."""
     if any(each.name == "linalg.index" for each in view.body.walk()):
@@ -63,9 +86,13 @@ def _are_neighbours(writer: KernelWriter, view: StructuredView, first: int, seco
 
 def _is_contiguous(writer: KernelWriter, value: SSAValue, place: int) -> bool:
     """Return whether an element's code allows indices beyond a dimension, up to both sizes."""
+    is_stored = not writer.is_fused(value) or constant_attribute(value) is not None
+    return is_stored or _is_computed_contiguously(writer, value, place)
+
+
+def _is_computed_contiguously(writer: KernelWriter, value: SSAValue, place: int) -> bool:
+    """Return the same for an element that is not loaded."""
     operation = value.owner
-    if not writer.is_fused(value) or constant_attribute(value) is not None:
-        return True
     if not isinstance(operation, Operation):
         return False
     if is_scalar_operation(operation.name):
