@@ -11,10 +11,12 @@ from .rules import (
     broadcast,
     decomposition,
     decomposition_with_op,
+    is_narrow,
     is_static,
     real_type,
     require,
     torch,
+    widened,
 )
 
 
@@ -282,6 +284,8 @@ def sigmoid(x: Any) -> Any:
 
 @decomposition("silu.default")
 def silu(x: Any) -> Any:
+    if is_narrow(x):
+        return torch.nn.functional.silu(widened(x)).to(x.dtype)
     require(x.is_complex())
     return x * torch.sigmoid(x)
 

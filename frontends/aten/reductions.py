@@ -10,7 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, decomposition_with_op, is_static, require, torch
+from .rules import (
+    decomposition,
+    decomposition_with_op,
+    is_narrow,
+    is_static,
+    require,
+    torch,
+    widened,
+)
 
 
 def _is_small(x: Any) -> bool:
@@ -138,7 +146,9 @@ def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> Any:
 
 @decomposition_with_op("softmax.int", "log_softmax.int", "_softmax.default", "_log_softmax.default")
 def softmax(operation: Any, x: Any, dim: int, *options: Any, **more: Any) -> Any:
-    """Handle rank 0, on which torch-mlir hangs or crashes."""
+    """Handle rank 0, on which torch-mlir hangs or crashes, and round logarithms once."""
+    if is_narrow(x) and "log_softmax" in operation.name() and not any((*options, *more.values())):
+        return operation(widened(x), dim, *options, **more).to(x.dtype)
     require(not x.dim())
     return operation(x.reshape(1), 0, *options, **more).reshape(())
 

@@ -47,6 +47,16 @@ def require(condition: object) -> None:
         raise Declined
 
 
+def is_narrow(x: Any) -> bool:
+    """Return whether a tensor has floats that PyTorch computes functions of in f32."""
+    return x.dtype in (torch.bfloat16, torch.float16)
+
+
+def widened(x: Any) -> Any:
+    """Return a tensor of narrow floats in f32, anything else as it is."""
+    return x.to(torch.float32) if isinstance(x, torch.Tensor) and is_narrow(x) else x
+
+
 def decomposition_with_op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a rule for several operations. It takes the operation first."""
 

@@ -8,7 +8,7 @@ from math import gamma
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .rules import as_real, broadcast, decomposition, torch
+from .rules import as_real, broadcast, decomposition, is_narrow, torch, widened
 
 _FUNCTIONS = {
     "erfc": "chlo.erfc",
@@ -74,8 +74,8 @@ def zeta(x: Any, y: Any) -> Any:
 def polygamma(n: int, x: Any) -> Any:
     if n == 0:
         return digamma(x)
-    if x.dtype in (torch.bfloat16, torch.float16):
-        return polygamma(n, x.to(torch.float32)).to(x.dtype)
+    if is_narrow(x):
+        return polygamma(n, widened(x)).to(x.dtype)
     x = as_real(x)
     if n > 1:
         # CHLO takes the logarithm of the zeta function, which may be negative below 0.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .rules import decomposition, decomposition_with_op, require, torch
+from .rules import decomposition, decomposition_with_op, require, torch, widened
 
 # Distances ---------------------------------------------------------------------------------------
 
@@ -81,13 +81,9 @@ def _variance(
     dim = list(dim) if dim else list(range(x.dim()))
     count: Any = prod(x.shape[each] for each in dim)
     require(isinstance(count, int))
-    total = _squares_apart(_wide(x), dim).sum(dim, keepdim=keepdim)
+    total = _squares_apart(widened(x), dim).sum(dim, keepdim=keepdim)
     left = max(count - (1 if correction is None else correction), 0)
     return total / torch.full_like(total, left)
-
-
-def _wide(x: Any) -> Any:
-    return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _squares_apart(x: Any, dim: Sequence[int]) -> Any:
@@ -120,7 +116,7 @@ def group_norm(
 
 def _normal(x: Any, dim: Sequence[int], epsilon: float) -> tuple[Any, Any, Any]:
     """Return numbers of mean 0 and variance 1, the mean, and the factor."""
-    wide = _wide(x)
+    wide = widened(x)
     mean = wide.mean(dim, keepdim=True)
     scale = torch.rsqrt(_squares_apart(wide, dim).mean(dim, keepdim=True) + epsilon)
     return (wide - mean) * scale, mean, scale

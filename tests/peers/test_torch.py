@@ -63,6 +63,18 @@ half = nn.Linear(4, 4).to(torch.bfloat16)
 q = torch.randn(2, 4, dtype=torch.bfloat16)
 torch.testing.assert_close(compile(half, q, backend="interpreter")(q), half(q).detach())
 
+# Functions of several operations are computed in f32, and rounded to bf16 once.
+class Functions(nn.Module):
+    def forward(self, a):
+        f = nn.functional
+        return (f.gelu(a), f.gelu(a, approximate="tanh"), f.silu(a), f.elu(a), f.selu(a),
+                f.leaky_relu(a), f.log_softmax(a, 0), torch.hypot(a, 2 * a))
+
+many = torch.linspace(-3, 6, 501).to(torch.bfloat16)
+ours, exact = compile(Functions(), many)(many), Functions()(many.double())
+for found, wanted in zip(ours, exact, strict=True):
+    torch.testing.assert_close(found.double(), wanted, rtol=1.01 * 2**-8, atol=0)
+
 # One tensor with two names, a buffer that is not saved, and a constant.
 class Tied(nn.Module):
     def __init__(self):
