@@ -9,8 +9,9 @@ becomes
     %r = arith.truncf %s : f32 to bf16
 
 This is what such operations mean (docs/interpreter.md), and kernels compute what an operation says.
-The factors of a product are multiplied in f32, too. Reductions whose accumulator is read by more
-than one operation are left: their order matters.
+The factors of a product are multiplied in f32, too. Operations whose points run in order are left:
+what an accumulator becomes is only yielded, by the only operation that reads the accumulator, and
+bodies have neither regions nor calls.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.combiners import COMBINERS
+from ...ir.linear_forms import linear
 from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, rebuilt
 from ...ir.regions import walk
 from ...ir.tensor_types import element_named
@@ -54,7 +56,7 @@ def _narrow_accumulators(view: StructuredView) -> list[int]:
     The result is empty if an output is no reduction: its body then runs in order.
     """
     last, first = view.body.last_op, len(view.inputs)
-    if not view.reduction_loops or last is None:
+    if last is None or not _is_reduction(view):
         return []
     found: list[int] = []
     for number, yielded in enumerate(last.operands):
@@ -65,11 +67,26 @@ def _narrow_accumulators(view: StructuredView) -> list[int]:
             or combiner.name not in COMBINERS
             or accumulator not in combiner.operands
             or accumulator.uses.get_length() != 1
+            or yielded.uses.get_length() != 1
         ):
             return []
         if combiner.name in _ACCUMULATING and _is_narrow(view.outputs[number].type):
             found.append(number)
     return found
+
+
+def _is_reduction(view: StructuredView) -> bool:
+    """Return whether points that share an element of an output run in any order.
+
+    Each loop is then an index of all outputs or of none, whatever its iterator type.
+    """
+    indices = [[linear(each) for each in output.results] for output in view.output_maps]
+    plain = [{part.plain_loop for part in each if part is not None} for each in indices]
+    parts = [part for each in indices for part in each if part is not None]
+    used = {loop for part in parts for loop in part.coefficients}
+    if len(used) == len(view.iterators) or not all(used <= each for each in plain):
+        return False
+    return not any(each.regions or each.name == "func.call" for each in view.body.ops)
 
 
 def _is_narrow(kind: Attribute) -> bool:
@@ -116,7 +133,9 @@ def _wide_body(view: StructuredView, numbers: list[int]) -> Block:
             continue
         is_sum = operation.name == "arith.addf" and len(view.outputs) == 1
         left, right = (
-            values[each] if each is narrow[0] else _wide_term(builder, values[each], is_sum)
+            values[each]
+            if each is narrow[0]
+            else _wide_term(builder, values.get(each, each), is_sum)
             for each in operation.operands
         )
         total = builder.insert(_ACCUMULATING[operation.name](left, right))
@@ -126,9 +145,9 @@ def _wide_body(view: StructuredView, numbers: list[int]) -> Block:
 
 
 def _wide_term(builder: Builder, value: SSAValue, is_sum: bool) -> SSAValue:
-    """Return a term in f32; the product in a sum is that of its factors in f32."""
+    """Return a term in f32; a product that the body adds is that of its factors in f32."""
     product = made_by(value, "arith.mulf")
-    if product is None or not is_sum:
+    if product is None or product.parent is not builder.insertion_point.block or not is_sum:
         return builder.insert(ExtFOp(value, f32)).result
     left, right = (_wide_term(builder, each, is_sum) for each in product.operands)
     return builder.insert(MulfOp(left, right)).result
