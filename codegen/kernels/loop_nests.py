@@ -237,35 +237,45 @@ def _read_in_place(
 
 
 def _write_softmax(writer: KernelWriter, operation: Operation) -> TileCount:
-    """Write `exp(x - max) / sum(exp(x - max))` along one dimension, in three loops over it."""
+    """Write `exp(x - max) / sum(exp(x - max))` along one dimension, in three loops over it.
+
+    Elements that registers hold as wider floats are rounded once, so that the result does not keep
+    their powers.
+    """
     code = writer.code
     axis = integer(operation, "dimension")
     source, result = operation.operands[0], operation.results[0]
     shape = writer.shape(source)
     element = writer.element_of(source)
-    name = element.name
+    name = element.register
 
     def at(indices: Indices, index: Term) -> Indices:
         return (*indices[:axis], index, *indices[axis:])
 
+    def power(point: Indices, largest: Term) -> Term:
+        return code.call(
+            f"exp_{name}", code.call(f"subf_{name}", writer.element(source, point), largest)
+        )
+
     def inner(indices: Indices) -> None:
         largest = code.fresh()
-        code.set(largest, code.float_constant(float("-inf"), element.register))
+        code.set(largest, code.float_constant(float("-inf"), name))
         with code.loop(0, shape[axis]) as index:
             value = writer.element(source, at(indices, index))
             code.set(largest, code.call(f"maxnumf_{name}", largest, value))
         total = code.fresh()
-        code.set(total, code.float_constant(0.0, element.register))
+        code.set(total, code.float_constant(0.0, name))
         with code.loop(0, shape[axis]) as index:
             point = at(indices, index)
-            shifted = code.call(f"subf_{name}", writer.element(source, point), largest)
-            power = code.call(f"exp_{name}", shifted)
-            writer.store(result, code.linear(point, shape), power)
-            code.set(total, code.call(f"sumf_{name}", total, power))
+            found = power(point, largest)
+            if name == element.name:
+                writer.store(result, code.linear(point, shape), found)
+            code.set(total, code.call(f"sumf_{name}", total, found))
         with code.loop(0, shape[axis]) as index:
-            position = code.linear(at(indices, index), shape)
-            quotient = code.call(f"divf_{name}", writer.load(result, position), total)
-            writer.store(result, position, quotient)
+            point = at(indices, index)
+            position = code.linear(point, shape)
+            found = writer.load(result, position) if name == element.name else power(point, largest)
+            writer.store(result, position, code.call(f"divf_{element.name}", found, total))
 
     return write_tiled_loops(code, (*shape[:axis], *shape[axis + 1 :]), inner)
 

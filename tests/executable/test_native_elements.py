@@ -378,6 +378,16 @@ def test_negative_integers_become_floats_of_their_width(width: int) -> None:
         np.testing.assert_array_equal(found.view(np.uint8), expected)
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16", "f8E5M2", "f8E4M3FN", "f8E8M0FNU"])
+def test_softmax_is_rounded_once(element: str) -> None:
+    kind = f"tensor<8x50x{element}>"
+    body = f"""  %e = tensor.empty() : {kind}
+  %0 = linalg.softmax dimension(1) ins(%a0 : {kind}) outs(%e : {kind}) -> {kind}
+  return %0 : {kind}"""
+    numbers = 2.0 ** np.random.default_rng(0).integers(-3, 3, (8, 50))
+    check_exactly(function([kind], kind, body), [numbers.astype(FLOAT_TYPES[element])])
+
+
 def test_comparisons() -> None:
     check(COMPARISONS)
 
