@@ -94,6 +94,11 @@ def extremum(op: Operation, name: str) -> str:
     return f"arith.{name}numf" if ignores_nan else f"arith.{name}imumf"
 
 
+def with_infinity(element: Kind) -> Kind:
+    """Return the kind in which extrema are computed: some floats of 8 bits have no infinity."""
+    return F32 if element.name == "float" and element.width < 16 else element
+
+
 @_pointwise("clamp")
 def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Limit a number; where NaN is ignored it becomes the lower bound."""

@@ -17,14 +17,14 @@ from ...ir.combiners import COMBINERS
 from ...ir.index import IndexOrInt
 from ...tiling.element_types import integer_range
 from ..stablehlo.data_movement.shapes import pad, transpose
-from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.elementwise.conversions import convert, convert_tensor
 from ..stablehlo.elementwise.implicit_broadcasts import broadcast_pointwise
 from ..stablehlo.lowering.element_types import Kind, operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter, shape
 from ..stablehlo.products.convolution import ConvolutionForm, convolve, sums_of_windows
 from ..stablehlo.products.dot_products import accumulator, add, contract
 from ..stablehlo.reduction.window_loops import combine_windows, window_count
-from .elementwise import I32, I64, Scalars, extremum, narrowed
+from .elementwise import I32, I64, Scalars, extremum, narrowed, with_infinity
 from .rules import only_element, tosa_rule
 
 
@@ -151,20 +151,19 @@ def _padded(e: Emitter, image: SSAValue, windows: Sequence[Window], filler: SSAV
 
 
 @tosa_rule("tosa.max_pool2d")
-def _max_pool(e: Emitter, op: Operation) -> SSAValue | None:
-    element, name = operand_kind(op), extremum(op, "max")
-    if element.name == "float" and element.width < 16:
-        # Some of these types have no infinity.
-        return None
-    windows = _windows(op)
-    lowest = -inf if element.name == "float" else integer_range(element.width, is_signed=True)[0]
-    image = _padded(e, op.operands[0], windows, e.constant(lowest, element.type))
-    start = e.constant(COMBINERS[name].neutral(element.type), element.type)
+def _max_pool(e: Emitter, op: Operation) -> SSAValue:
+    element, name, windows = operand_kind(op), extremum(op, "max"), _windows(op)
+    wide = with_infinity(element)
+    image = convert_tensor(e, op.operands[0], element, wide)
+    lowest = -inf if wide.name == "float" else integer_range(wide.width, is_signed=True)[0]
+    image = _padded(e, image, windows, e.constant(lowest, wide.type))
+    start = e.constant(COMBINERS[name].neutral(wide.type), wide.type)
 
     def combine(inner: Emitter, totals: Scalars, elements: Scalars) -> Scalars:
         return [inner.op(name, totals[0], elements[0])]
 
-    return combine_windows(e, combine, [image], windows, [start])[0]
+    largest = combine_windows(e, combine, [image], windows, [start])[0]
+    return convert_tensor(e, largest, wide, element)
 
 
 @tosa_rule("tosa.avg_pool2d")

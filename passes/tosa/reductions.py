@@ -12,7 +12,7 @@ from ...ir.combiners import COMBINERS
 from ..stablehlo.elementwise.conversions import convert, convert_tensor
 from ..stablehlo.lowering.element_types import operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter, dims, shape
-from .elementwise import F32, extremum
+from .elementwise import F32, extremum, with_infinity
 from .rules import tosa_rule
 
 
@@ -64,9 +64,11 @@ def _reduced(e: Emitter, op: Operation, name: str, start: SSAValue | None = None
 def _argmax(e: Emitter, op: Operation) -> SSAValue | None:
     """Carry the largest number and its index; the first of equal numbers stays."""
     value, axis = op.operands[0], integer(op, "axis")
-    element, index = operand_kind(op), result_kind(op)
-    if shape(value)[axis] <= 0 or (element.name == "float" and element.width < 16):
+    if shape(value)[axis] <= 0:
         return None
+    index, given = result_kind(op), operand_kind(op)
+    element = with_infinity(given)
+    value = convert_tensor(e, value, given, element)
     sizes = e.sizes(value)
     rank = len(sizes)
     kept = [each for each in range(rank) if each != axis]

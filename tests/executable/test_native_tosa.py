@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from backend_checks import check, function
 from mesh_opt import api
+from mesh_opt.runtime.abi.arrays import FLOAT_TYPES
 
 TOSA_FLOAT = ["ceil", "cos", "erf", "exp", "floor", "reciprocal", "sigmoid", "sin", "tanh", "abs"]
 
@@ -32,6 +33,22 @@ def test_tosa_on_floats(element: str) -> None:
     kinds = ", ".join([kind] * (len(names) - 1) + ["tensor<3x7xi8>"])
     lines.append(f"  return {', '.join('%' + n for n in names)} : {kinds}")
     check(function([kind, row], kinds, "\n".join(lines)))
+
+
+@pytest.mark.parametrize("mode", ["PROPAGATE", "IGNORE"])
+@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2"])
+def test_largest_numbers_of_small_floats(element: str, mode: str) -> None:
+    """`f8E4M3FN` has no infinity to start with."""
+    kind, places = f"tensor<1x9x7x2x{element}>", "tensor<1x7x2xi32>"
+    body = f"""  %0 = tosa.max_pool2d %a0 {{kernel = array<i64: 2, 3>, nan_mode = {mode},
+      pad = array<i64: 1, 0, 1, 1>, stride = array<i64: 1, 1>}} : ({kind}) -> {kind}
+  %1 = tosa.argmax %a0 {{axis = 1 : i32, nan_mode = {mode}}} : ({kind}) -> {places}
+  return %0, %1 : {kind}, {places}"""
+    text = function([kind], f"{kind}, {places}", body)
+    every = np.arange(256, dtype=np.uint8)[2:128].view(FLOAT_TYPES[element])
+    negative = np.arange(128, 256, dtype=np.uint8)[2:128].view(FLOAT_TYPES[element])
+    inputs = [np.resize(each, (1, 9, 7, 2)) for each in (every, negative[::-1], every[::-1])]
+    check(text, *([each] for each in inputs))
 
 
 def test_tosa_on_integers() -> None:
