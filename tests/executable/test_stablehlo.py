@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from mesh_opt import api
 from self_checks import run
 
 PROGRAMS = {
@@ -433,3 +435,22 @@ def test_a_failed_shape_assertion_shows_the_values(options: tuple[str, ...]) -> 
     code, errors = run(ASSERTION, *flags, "--input=2xi32=0")
     assert code == 1
     assert "does not hold: b - 3 is -1, b is 2, not {2}" in errors
+
+
+@pytest.mark.parametrize("pipeline", ["", "compile"])
+@pytest.mark.parametrize("element", ["ui4", "ui8"])
+def test_globals_of_unsigned_integers(element: str, pipeline: str) -> None:
+    """They keep the sign that the values of converted operations do not have."""
+    kind = f"tensor<3x{element}>"
+    text = f"""util.global private mutable @g = dense<[1, 8, 15]> : {kind}
+    func.func @main(%a: {kind}) -> {kind} {{
+      %0 = util.global.load @g : {kind}
+      %1 = stablehlo.maximum %a, %0 : {kind}
+      util.global.store %1, @g : {kind}
+      %2 = util.global.load @g : {kind}
+      return %2 : {kind}
+    }}"""
+    for backend in ("interpreter", "native"):
+        main = api.compile(text, pipeline, backend=backend)["main"]
+        (found,) = main.run([np.array([9, 7, 14], np.uint8)])
+        np.testing.assert_array_equal(found, [9, 8, 15])

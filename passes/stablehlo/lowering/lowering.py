@@ -28,6 +28,7 @@ from ....dialects.sdy.attributes import ShardingPerValueAttr
 from ....dialects.sdy.dialect import ShardingConstraintOp
 from ....dialects.sdy.meshes import MeshOp
 from ....dialects.shard.grids import GridOp
+from ....dialects.util.dialect import GlobalLoadOp, GlobalStoreOp
 from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
 from ....ir.locations import located_builder, rebuilt
@@ -124,6 +125,8 @@ class Lowering:
             self._bind(operation, self.results(operation, operands))
         elif isinstance(operation, CallOp):
             self._call(operation, operands)
+        elif isinstance(operation, GlobalLoadOp | GlobalStoreOp):
+            self._keep(operation, operands, boundary_type)
         elif isinstance(operation, FuncOp | ModuleOp):
             raise OperationError(operation, "is inside of a function")
         else:
@@ -203,14 +206,20 @@ class Lowering:
         Calls of public functions keep the unsigned types of the callee's signature.
         """
         callee = self.function(root_symbol(operation, "callee"))
-        kept = callee is not None and visibility(callee) != "private"
-        if kept:
-            taken = [boundary_type(each) for each in operation.operand_types]
-            operands = [
-                self.with_signedness(value, type_)
-                for value, type_ in zip(operands, taken, strict=True)
-            ]
-        convert = boundary_type if kept else converted
+        is_kept = callee is not None and visibility(callee) != "private"
+        self._keep(operation, operands, boundary_type if is_kept else converted)
+
+    def _keep(
+        self,
+        operation: Operation,
+        operands: Sequence[SSAValue],
+        convert: Callable[[Attribute], Attribute],
+    ) -> None:
+        """Copy an op whose types, converted in this way, are those of a symbol."""
+        taken = [convert(each) for each in operation.operand_types]
+        operands = [
+            self.with_signedness(value, type_) for value, type_ in zip(operands, taken, strict=True)
+        ]
         made = rebuilt(operation, operands, [convert(each) for each in operation.result_types])
         self.emit.add_op(made)
         for old, new in zip(operation.results, made.results, strict=True):
