@@ -51,7 +51,7 @@ def _centred(
 def _matmul(e: Emitter, op: Operation) -> SSAValue:
     result = result_kind(op)
     (left, one), (right, other) = (_centred(e, op, i, 2 + i, result) for i in range(2))
-    return contract(e, [left, right], ((0,), (0,), (2,), (1,)), (one, other, result))
+    return contract(e, [left, right], (one, other, result), ((0,), (0,), (2,), (1,)))
 
 
 # Convolutions ------------------------------------------------------------------------------------
