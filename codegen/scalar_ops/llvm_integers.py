@@ -8,6 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from ...runtime.abi.native_code import cpu_features
 from .llvm_values import Builder, Emit, Value, constant, intrinsic, narrow, widen
 
 
@@ -49,19 +50,55 @@ def safe_divisor(builder: Builder, divisor: Value) -> Value:
 def _divided(builder: Builder, left: Value, right: Value, *, signed: bool) -> tuple[Value, Value]:
     """Emit the quotient, rounded to zero, and the remainder. `x / 0` and `min / -1` are undefined.
 
-    CPUs divide vectors only of floats. In a format with more bits than the integers, the rounded
-    quotient is between the same two integers as the exact one.
+    CPUs divide vectors only of floats.
     """
-    if left.type.width > 32 or _is_constant(right):
+    width = left.type.width
+    if _is_constant(right) or width > 64 or (width > 32 and not cpu_features().get("avx512dq")):
         if signed:
             return builder.sdiv(left, right), builder.srem(left, right)
         return builder.udiv(left, right), builder.urem(left, right)
-    whole = _divided_as_floats(builder, left, right, signed)
+    if width <= 32:
+        whole = _divided_as_floats(builder, left, right, signed)
+    elif signed:
+        magnitudes = [_negated_if_negative(builder, each, each) for each in (left, right)]
+        whole = _divided_in_steps(builder, *magnitudes)
+        whole = _negated_if_negative(builder, whole, builder.xor(left, right))
+    else:
+        whole = _divided_in_steps(builder, left, right)
     return whole, builder.sub(left, builder.mul(whole, right))
 
 
+def _negated_if_negative(builder: Builder, value: Value, sign: Value) -> Value:
+    zero = constant(value.type, 0)
+    return builder.select(builder.icmp_signed("<", sign, zero), builder.sub(zero, value), value)
+
+
+def _divided_in_steps(builder: Builder, left: Value, right: Value) -> Value:
+    """Emit the quotient of unsigned integers of at most 64 bits, rounded down.
+
+    A float quotient is at most 2^-49 of it too small, which leaves a rest below
+    `right + left * 2^-49`, thus below `right + 2^15`. Dividing the rest in the same way leaves less
+    than `2 * right`: if `right` is at least 2^16, it is less than before; otherwise the first rest
+    is below 2^17, and the second at most `right`.
+    """
+    kind, number = left.type, ir.DoubleType()
+    # Errors of the conversions, the reciprocal and the product are less than 2^-51 together.
+    inverse = builder.fdiv(ir.Constant(number, 1 - 2.0**-50), builder.uitofp(right, number))
+    whole, rest = constant(kind, 0), left
+    for _ in range(2):
+        found = builder.fmul(builder.uitofp(rest, number), inverse)
+        found = builder.fptoui(found, kind)
+        whole, rest = builder.add(whole, found), builder.sub(rest, builder.mul(found, right))
+    is_due = builder.icmp_unsigned(">=", rest, right)
+    return builder.add(whole, builder.zext(is_due, kind))
+
+
 def _divided_as_floats(builder: Builder, left: Value, right: Value, signed: bool) -> Value:
-    """Emit the quotient of integers of at most 32 bits, rounded to zero."""
+    """Emit the quotient of integers of at most 32 bits, rounded to zero.
+
+    In a format with more bits than the integers, the rounded quotient is between the same two
+    integers as the exact one.
+    """
     kind, width = left.type, left.type.width
     number, word = ir.FloatType() if width < 24 else ir.DoubleType(), ir.IntType(32)
     if width < 32:
@@ -76,10 +113,17 @@ def _divided_as_floats(builder: Builder, left: Value, right: Value, signed: bool
 
 def _is_constant(value: Any) -> bool:
     """Return whether a value is computed from constants alone, so that LLVM knows it."""
-    if isinstance(value, ir.Constant):
-        return True
-    folds = getattr(value, "opname", "") in _FOLDED
-    return folds and all(map(_is_constant, value.operands))
+    pending, seen = [value], set[int]()
+    while pending:
+        each = pending.pop()
+        if isinstance(each, ir.Constant) or id(each) in seen:
+            continue
+        if getattr(each, "opname", "") not in _FOLDED:
+            return False
+        # Visit shared operands once: chains of choices would take exponential time.
+        seen.add(id(each))
+        pending += each.operands
+    return True
 
 
 _FOLDED = frozenset(

@@ -206,15 +206,17 @@ def test_every_f16_in_a_chain() -> None:
 
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 def test_quotients_next_to_whole_numbers(width: int) -> None:
-    """Narrow integers are divided as floats; one bit too few would give the next quotient."""
+    """Integers are divided as floats; one bit too few would give the next quotient."""
     info, rng = np.iinfo(f"int{width}"), np.random.default_rng(width)
     divisors = rng.integers(1, info.max, 4000, info.dtype, endpoint=True) >> rng.integers(
         0, width - 1, 4000, info.dtype
     )
     divisors = np.maximum(divisors, 1)
     whole = rng.integers(info.min // 2, info.max // 2, 4000, info.dtype) // divisors * divisors
-    left = np.concatenate([whole - 1, whole, whole + 1, [info.min, info.max]]).astype(info.dtype)
-    right = np.concatenate([divisors, divisors, divisors, [info.max, 1]]).astype(info.dtype)
+    extremes = np.array([info.min, info.min + 1, -5, 0, 1, 3, info.max - 1, info.max], info.dtype)
+    dividends, others = (each.ravel() for each in np.meshgrid(extremes, extremes[extremes != 0]))
+    left = np.concatenate([whole - 1, whole, whole + 1, dividends]).astype(info.dtype)
+    right = np.concatenate([divisors, divisors, divisors, others]).astype(info.dtype)
     kind = f"tensor<{left.size}xi{width}>"
     names = ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
     lines = [f"  %{number} = arith.{name} %a0, %a1 : {kind}" for number, name in enumerate(names)]
