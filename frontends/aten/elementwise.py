@@ -31,7 +31,7 @@ def remainder(x: Any, y: Any) -> Any:
         for each in (x, y)
     )
     rest = torch.fmod(x, y)
-    return torch.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
+    return torch.where(_is_rounded_up(rest, y), rest + y, rest)
 
 
 @decomposition("hypot.default")
@@ -246,7 +246,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     x, y = broadcast(x, y)
     rest = fmod(x, y)
     quotient = (x - rest) / y
-    quotient = torch.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
+    quotient = torch.where(_is_rounded_up(rest, y), quotient - 1, quotient)
     whole = torch.floor(quotient)
     whole = torch.where(quotient - whole > 0.5, whole + 1, whole)
     return torch.where(y == 0, x / y, whole)
@@ -263,13 +263,23 @@ def div_mode(x: Any, y: Any, *, rounding_mode: str | None) -> Any:
 def _divided(x: Any, y: Any, rounding_mode: str) -> Any:
     """Divide integers in their common type, of at least 32 bits.
 
-    torch-mlir's linalg extends bytes as signed numbers, and crashes on other small types.
+    torch-mlir's linalg extends bytes as signed numbers, and crashes on other small types. Its
+    StableHLO rounds down as floats do.
     """
     kinds = {each.dtype for each in (x, y) if isinstance(each, torch.Tensor)}
     x, y = broadcast(x, y)
-    wide = torch.promote_types(x.dtype, torch.int32)
-    require(kinds != {wide})
-    return torch.div(x.to(wide), y.to(wide), rounding_mode=rounding_mode).to(x.dtype)
+    kind, wide = x.dtype, torch.promote_types(x.dtype, torch.int32)
+    require(kinds != {wide} or rounding_mode == "floor")
+    x, y = x.to(wide), y.to(wide)
+    quotient = torch.div(x, y, rounding_mode="trunc")
+    if rounding_mode == "floor":
+        quotient = torch.where(_is_rounded_up(x - quotient * y, y), quotient - 1, quotient)
+    return quotient.to(kind)
+
+
+def _is_rounded_up(rest: Any, y: Any) -> Any:
+    """Return whether a quotient rounded to zero, with this rest, is larger than the exact one."""
+    return (rest != 0) & ((rest < 0) != (y < 0))
 
 
 @decomposition("fake_quantize_per_channel_affine_cachemask.default")

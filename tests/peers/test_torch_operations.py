@@ -185,6 +185,8 @@ same(lambda x, y: (torch.clamp_max(x, y), torch.clamp_min(x, y), torch.fmax(x, y
 same(lambda x, y: torch.clamp_max(x, y), torch.ones(0, 1, 3), torch.ones(0, 10, 3))
 whole = torch.tensor([7, -7, 3, -3, 1, -1, 2**40])
 same(lambda x, y: (x << y, x >> y, x << 2), whole[:, None], whole)
+same(lambda x, y: (x // y, x % y, x // 3, torch.div(x, y, rounding_mode="trunc")),
+     torch.cat((whole, whole * 2**22 + 1, whole * -(2**22) - 1))[:, None], whole)
 bessel = torch.tensor([0.0, 1, -2.5, 7.9, 8.1, -20, 80])
 for kind in (torch.float32, torch.float64):
     same(lambda x: (torch.i0(x), torch.special.i0e(x)), bessel.to(kind))
