@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
+from .inline_mlir import emit_inline_mlir
 from .rules import decomposition, decomposition_with_op, is_static, non_negative, require, torch
 
 
@@ -33,6 +34,28 @@ def as_strided(
 @decomposition("empty_strided.default")
 def empty_strided(size: Sequence[Any], _: Sequence[Any], *, dtype: Any = None, **more: Any) -> Any:
     return torch.empty(size, dtype=dtype)
+
+
+@decomposition("unfold.default")
+def unfold(x: Any, dim: int, size: int, step: int) -> Any:
+    """Read windows at counted starts; PyTorch's own rule has an index for each element."""
+    require(x.dim() and is_static(x.shape))
+    dim %= x.dim()
+    before, after = list(x.shape[:dim]), list(x.shape[dim + 1 :])
+    count = (x.shape[dim] - size) // step + 1
+    offsets = [each for each in range(x.dim() + 1) if each != dim]
+    numbers = f"offset_dims = {offsets}, start_index_map = [{dim}], index_vector_dim = 1"
+    body = f"""
+%number = stablehlo.iota dim = 0 : tensor<{count}xi64>
+%step = stablehlo.constant dense<{step}> : tensor<{count}xi64>
+%starts = stablehlo.multiply %number, %step : tensor<{count}xi64>
+%r = "stablehlo.gather"(%a0, %starts) <{{{{
+    dimension_numbers = #stablehlo.gather<{numbers}>,
+    slice_sizes = array<i64: {", ".join(map(str, (*before, size, *after)))}>
+}}}}> : ({{0}}, tensor<{count}xi64>) -> {{r}}
+"""
+    windows = emit_inline_mlir(body, [*before, count, size, *after], x.dtype, x)
+    return windows.movedim(dim + 1, -1)
 
 
 @decomposition("gather.default")

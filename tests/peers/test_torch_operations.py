@@ -187,6 +187,10 @@ whole = torch.tensor([7, -7, 3, -3, 1, -1, 2**40])
 same(lambda x, y: (x << y, x >> y, x << 2), whole[:, None], whole)
 same(lambda x, y: (x // y, x % y, x // 3, torch.div(x, y, rounding_mode="trunc")),
      torch.cat((whole, whole * 2**22 + 1, whole * -(2**22) - 1))[:, None], whole)
+for shape, dim, window, step in (((7,), 0, 3, 2), ((2, 9, 5), 1, 4, 3), ((3, 8), -1, 8, 1)):
+    counted = torch.ones(shape).cumsum(dim).mul(7).sub(9).long()
+    same(lambda x: (x.unfold(dim, window, step), (x % 3 == 0).unfold(dim, window, step),
+                    x.to(torch.complex64).unfold(dim, window, step)), counted)
 bessel = torch.tensor([0.0, 1, -2.5, 7.9, 8.1, -20, 80])
 for kind in (torch.float32, torch.float64):
     same(lambda x: (torch.i0(x), torch.special.i0e(x)), bessel.to(kind))
