@@ -1,34 +1,34 @@
 """Convert running reductions: windows that reach from the first (or last) element to each element.
 
 `jnp.cumsum` of n elements is a `stablehlo.reduce_window` with n windows of n elements, which would
-take n * n steps. Here the dimension is cut into blocks. The running sum of each block is combined
-with the running sum of the preceding blocks' totals, as XLA does it.
+take n * n steps. Here the dimension is cut into blocks. Each element is combined with those before
+it in its block, and with the running sum of the preceding blocks' totals. XLA cuts it so, too.
 
     1 2 3 | 4 5 6 | 7      blocks
-    1 3 6 | 4 9 15 | 7     running sum of each block
-    0     | 6      | 21    running sum of the totals of the blocks before
+    6     | 15    | 7      totals
+    0     | 6     | 21     exclusive running sum of the totals
     1 3 6 | 10 15 21 | 28
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.windows import Window
-from ....ir.attribute_access import attribute, is_splat
+from ....ir.attribute_access import attribute, element_type, is_splat
 from ..data_movement.shapes import pad
 from ..lowering.element_types import Kind, kind
-from ..lowering.emitter import Emitter, dims, number_of, shape
+from ..lowering.emitter import Body, Emitter, dims, number_of, shape
 from .combiners import Combiner, only_operation
-from .window_loops import combine_windows
 
-BLOCK = 8
-"""The number of elements of a block. Dimensions of up to two blocks use windows directly."""
+BLOCK = 4
+"""The number of elements of a block; dimensions of up to two blocks are one. Longer blocks combine
+more often; shorter ones have more totals.
+"""
 
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
@@ -99,92 +99,62 @@ def running_reduction(
     initial: SSAValue,
     kinds: tuple[Kind, Kind],
     dimension: int,
+    *,
+    is_inclusive: bool = True,
 ) -> SSAValue:
     """Return the running reduction of a tensor along `dimension`, in the accumulator's type.
 
-    `kinds` are the kinds of the elements and of the initial value. Recurses on the totals of
-    blocks. Raises OperationError if the body does not work element by element.
+    `kinds` are the kinds of the elements and of the initial value. An exclusive one combines the
+    elements before each. Recurses on the totals of blocks. Raises OperationError if the body does
+    not work element by element.
     """
     (start,) = combined.to_carried(e, [initial], [kinds[1]])
-    extent = shape(value)[dimension]
-    if extent <= 2 * BLOCK:
-        return _in_windows(e, combined, value, (initial, start), kinds[0], dimension)
-    rank, blocks = len(shape(value)), -(-extent // BLOCK)
-    sizes = e.sizes(value)
-    none = [0] * rank
-    value = pad(e, value, initial, none, _at(dimension, blocks * BLOCK - extent, rank))
-    split = [*sizes[:dimension], blocks, BLOCK, *sizes[dimension + 1 :]]
-    value = e.reshape(value, split)
-    if only_operation(combined.region) is None:
-        within = _in_windows(e, combined, value, (initial, start), kinds[0], dimension + 1)
-    else:
-        within = _in_block(e, combined, value, start, kinds[0], dimension + 1)
-    last = [*split[: dimension + 1], 1, *split[dimension + 2 :]]
-    totals = e.extract_slice(within, _at(dimension + 1, BLOCK - 1, rank + 1), last)
-    totals = e.reshape(totals, [*split[: dimension + 1], *split[dimension + 2 :]])
-    carried = combined.carried_kinds[0]
-    before = running_reduction(e, combined, totals, start, (carried, carried), dimension)
-    before = pad(e, before, start, _at(dimension, 1, rank), _at(dimension, -1, rank))
-    kept = [each for each in range(rank + 1) if each != dimension + 1]
-    (result,) = e.loops(
-        [before, within],
-        [dims(*kept, loops=rank + 1), dims(*range(rank + 1), loops=rank + 1)],
-        [e.empty(split, carried.type)],
-        None,
-        lambda inner, args: combined.combine(inner, args[:1], args[1:2], [carried]),
-    )
-    merged = [*split[:dimension], blocks * BLOCK, *split[dimension + 2 :]]
-    result = e.reshape(result, merged)
+    sizes, extent, rank = e.sizes(value), shape(value)[dimension], len(shape(value))
+    size = extent if extent <= 2 * BLOCK else BLOCK
+    blocks, none = -(-extent // size), [0] * rank
+    longer = [blocks * size if each == dimension else 0 for each in range(rank)]
+    value = pad(e, value, initial, none, [max(0, each - extent) for each in longer])
+    one_each = [*sizes[:dimension], blocks, *sizes[dimension + 1 :]]
+    value = e.reshape(value, [*one_each[: dimension + 1], size, *one_each[dimension + 1 :]])
+    before = e.fill(start, one_each)
+    kept = dims(*(each for each in range(rank + 1) if each != dimension + 1), loops=rank + 1)
+
+    def combine(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return combined.combine(inner, args[1:], args[:1], kinds[:1])
+
+    if blocks > 1:
+        carried = combined.carried_kinds[0]
+        (totals,) = e.loops([value], None, [before], [kept], combine)
+        before = running_reduction(
+            e, combined, totals, start, (carried, carried), dimension, is_inclusive=False
+        )
+    result = _in_blocks(e, combine, value, before, dimension + 1, is_inclusive)
+    result = e.reshape(result, [each or size for each, size in zip(longer, sizes, strict=True)])
     return e.extract_slice(result, none, sizes)
 
 
-def _at(dimension: int, number: int, rank: int) -> list[int]:
-    return [number if each == dimension else 0 for each in range(rank)]
-
-
-def _in_block(
+def _in_blocks(
     e: Emitter,
-    combined: Combiner,
+    combine: Body,
     value: SSAValue,
-    start: SSAValue,
-    element: Kind,
+    before: SSAValue,
     dimension: int,
+    is_inclusive: bool,
 ) -> SSAValue:
-    """Combine each element of a block with all before it, by a body of one op.
+    """Combine each element of a block with those before it in the block, and with `before`.
 
     Half of the results are dropped, which takes less time than to write a padded tensor first.
     """
     rank = len(shape(value))
-    read = [rank if each == dimension else each for each in range(rank)]
+    rest = dims(*(each for each in range(rank) if each != dimension), loops=rank)
+    empty = e.empty(e.sizes(value), element_type(before.type))
+    (first,) = e.loops([before], [rest], [empty], None, lambda inner, args: args[:1])
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        (found,) = combined.combine(inner, args[1:], args[:1], [element])
-        before = inner.compare_integers("sle", inner.loop_index(rank), inner.loop_index(dimension))
-        return [inner.select(before, found, args[1])]
+        places = inner.loop_index(rank), inner.loop_index(dimension)
+        is_before = inner.compare_integers("sle" if is_inclusive else "slt", *places)
+        return [inner.select(is_before, combine(inner, args)[0], args[1])]
 
-    (result,) = e.loops(
-        [value],
-        [dims(*read, loops=rank + 1)],
-        [e.fill(start, e.sizes(value))],
-        [dims(*range(rank), loops=rank + 1)],
-        body,
-    )
-    return result
-
-
-def _in_windows(
-    e: Emitter,
-    combined: Combiner,
-    value: SSAValue,
-    starts: tuple[SSAValue, SSAValue],
-    element: Kind,
-    dimension: int,
-) -> SSAValue:
-    """Compute one window per element; `starts` are the initial value as given and as carried."""
-    initial, start = starts
-    extent, none = shape(value)[dimension], [0] * len(shape(value))
-    padded = pad(e, value, initial, _at(dimension, extent - 1, len(none)), none)
-    windows = [Window(extent if each == dimension else 1) for each in range(len(none))]
-    combine = partial(combined.combine, given=[element])
-    (result,) = combine_windows(e, combine, [padded], windows, [start])
-    return result
+    read = [rank if each == dimension else each for each in range(rank)]
+    maps = dims(*read, loops=rank + 1), dims(*range(rank), loops=rank + 1)
+    return e.loops([value], maps[:1], [first], maps[1:], body)[0]
