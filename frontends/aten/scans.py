@@ -1,13 +1,13 @@
-"""Decompose running reductions to steps that each double the number of reduced elements."""
+"""Decompose running reductions to windows, or to steps that each double the reduced elements."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .complex_numbers import as_complex, by_parts
-from .rules import decomposition, require, torch
+from .inline_mlir import emit_elementwise
+from .rules import decomposition, is_static, require, torch
 
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 """Reduces the tensors of a scan so far with those of the elements before; associative."""
@@ -31,31 +31,66 @@ def _inclusive_scan(combine: Combine, values: Sequence[Any], dim: int) -> Sequen
     return values
 
 
-def _running_extremum(x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> Any:
+_RUNNING = """
+%start = stablehlo.constant dense<{start}> : {{0:[]}}
+%r = "stablehlo.reduce_window"(%a0, %start) <{{{{
+    window_dimensions = array<i64: {sizes}>, padding = dense<{padding}> : tensor<{rank}x2xi64>
+}}}}> ({{{{
+  ^bb0(%x: {{0:[]}}, %y: {{0:[]}}):
+    %s = stablehlo.{name} %x, %y : {{0:[]}}
+    stablehlo.return %s : {{0:[]}}
+}}}}) : ({{0}}, {{0:[]}}) -> {{r}}
+"""
+
+
+def _least(dtype: Any) -> str:
+    """Return the text of the least number of a type, the identity of maxima."""
+    if not dtype.is_floating_point:
+        return str(torch.iinfo(dtype).min)
+    return f"0x{int(_most(dtype), 16) + (1 << torch.finfo(dtype).bits - 1):X}"
+
+
+def _most(dtype: Any) -> str:
+    if not dtype.is_floating_point:
+        return str(torch.iinfo(dtype).max)
+    # All bits of the exponent of infinity are set, and none of its fraction.
+    found = torch.finfo(dtype)
+    return f"0x{(1 << found.bits - 1) - round(1 / found.eps):0{found.bits // 4}X}"
+
+
+def _running(name: str, x: Any, dim: int) -> Any:
+    """Return the running maximum or minimum of a tensor; NaN propagates."""
+    start = _least(x.dtype) if name == "maximum" else _most(x.dtype)
+    sizes, padding = [1] * x.dim(), [[0, 0] for _ in range(x.dim())]
+    sizes[dim], padding[dim][0] = x.shape[dim], x.shape[dim] - 1
+    listed = ", ".join(map(str, sizes))
+    body = _RUNNING.format(start=start, sizes=listed, padding=padding, rank=x.dim(), name=name)
+    return emit_elementwise(body, x)
+
+
+def _running_extremum(name: str, x: Any, dim: int) -> Any:
+    """Find where elements equal the running extremum: the last of these counts, as the last NaN."""
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    require(isinstance(x.shape[dim], int))
-
-    def combine(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
-        # The last of equal elements counts, and so does the last NaN.
-        stays = beats(after[0], before[0]) | torch.isnan(after[0])
-        stays = stays & (~torch.isnan(before[0]) | torch.isnan(after[0]))
-        pairs = zip(before, after, strict=True)
-        return [torch.where(stays, new, old) for old, new in pairs]
-
-    shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
-    places = torch.arange(x.shape[dim]).reshape(shape).expand(x.shape)
-    return tuple(_inclusive_scan(combine, (x, places), dim))
+    dim %= x.dim()
+    require(is_static(x.shape) and x.numel())
+    numbers = x.to(torch.uint8) if x.dtype == torch.bool else x
+    is_one = (numbers == _running(name, numbers, dim)) | torch.isnan(numbers)
+    shape = [-1 if axis == dim else 1 for axis in range(x.dim())]
+    places = torch.arange(x.shape[dim], dtype=torch.int32).reshape(shape)
+    found = _running("maximum", torch.where(is_one, places, 0), dim).to(torch.int64)
+    # Zeros keep their signs.
+    return x.gather(dim, found), found
 
 
 @decomposition("cummax.default")
 def cummax(x: Any, dim: int) -> Any:
-    return _running_extremum(x, dim, operator.ge)
+    return _running_extremum("maximum", x, dim)
 
 
 @decomposition("cummin.default")
 def cummin(x: Any, dim: int) -> Any:
-    return _running_extremum(x, dim, operator.le)
+    return _running_extremum("minimum", x, dim)
 
 
 @decomposition("logcumsumexp.default")

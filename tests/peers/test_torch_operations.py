@@ -191,6 +191,11 @@ for shape, dim, window, step in (((7,), 0, 3, 2), ((2, 9, 5), 1, 4, 3), ((3, 8),
     counted = torch.ones(shape).cumsum(dim).mul(7).sub(9).long()
     same(lambda x: (x.unfold(dim, window, step), (x % 3 == 0).unfold(dim, window, step),
                     x.to(torch.complex64).unfold(dim, window, step)), counted)
+equal = torch.tensor([0.0, -0.0, 1, 1, nan, 2, nan, -inf, inf, -1] * 3)
+for kind in (torch.float32, torch.bfloat16, torch.int8, torch.bool):
+    some = equal if kind.is_floating_point else equal.nan_to_num(3).clamp(-9, 9)
+    same(lambda x: (*torch.cummax(x, -1), *torch.cummin(x, 0), *x.flip(1).cummax(0)),
+         torch.stack((some, -some)).to(kind))
 bessel = torch.tensor([0.0, 1, -2.5, 7.9, 8.1, -20, 80])
 for kind in (torch.float32, torch.float64):
     same(lambda x: (torch.i0(x), torch.special.i0e(x)), bessel.to(kind))
