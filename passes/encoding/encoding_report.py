@@ -23,6 +23,7 @@ from ...dialects.iree_encoding.interfaces import (
 )
 from ...dialects.stream.affinity import affinity_of
 from ...ir.host_programs import host_operations
+from ...ir.syntax.assembly_format import values
 from ...ir.tensor_types import ranked
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
 from ..stream.analysis.layout_origin import LayoutOrigins
@@ -86,13 +87,12 @@ def tensors_of(operation: Operation) -> Iterator[tuple[SSAValue, Attribute]]:
         if (tensor := ranked(result)) is not None:
             yield result, tensor
     if operation.name == "stream.tensor.dispatch":
-        for values, names in (
+        for group, encodings in (
             ("mixed_operands", "operand_encodings"),
             ("results_", "result_encodings"),
         ):
-            found = cast(tuple[SSAValue, ...], getattr(operation, values))
-            types = cast("ArrayAttr[Attribute]", operation.properties[names])
-            yield from zip(found, types, strict=True)
+            types = cast("ArrayAttr[Attribute]", operation.properties[encodings])
+            yield from zip(values(operation, group), types, strict=True)
         return
     for name, type_ in operation.properties.items():
         value = getattr(operation, name.removesuffix("_encoding"), None)

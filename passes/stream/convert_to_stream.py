@@ -25,13 +25,14 @@ from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index_lists import mixed_list
+from ...ir.syntax.assembly_format import values
 from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
 from .conversion import boundary, collectives, control_flow  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.dispatches import convert_declarations
 from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
-from .conversion.host import CONVERTED, Host, conversion, operands_of
+from .conversion.host import CONVERTED, Host, conversion
 from .conversion.stored_tensors import STAGING, PlacedBuilder, transfer
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
@@ -99,14 +100,14 @@ def _barrier(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 def _tie(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Keep the bytes and record the dynamic sizes that the operation lists."""
     stored = host.stored(operation.operands[0], operation)
-    host.store(operation.results[0], replace(stored, dims=operands_of(operation, "dynamic_dims")))
+    host.store(operation.results[0], replace(stored, dims=values(operation, "dynamic_dims")))
 
 
 @conversion("flow.tensor.encode")
 def _encode(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source, result = operation.operands[0], operation.results[0]
     stored = host.transferred(source, operation, here)
-    source_dims, dims = (operands_of(operation, f"{end}_dims") for end in ("operand", "result"))
+    source_dims, dims = (values(operation, f"{end}_dims") for end in ("operand", "result"))
     encoded = here.tensor(
         stream.TensorEncodeOp,
         [stored.resource, source_dims, stored.size],

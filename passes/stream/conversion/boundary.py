@@ -16,7 +16,7 @@ from ....dialects.stream.types import ResourceType, TimepointType
 from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
-from .host import Host, conversion, operands_of
+from .host import Host, conversion
 from .stored_tensors import (
     EXTERNAL,
     INDEX,
@@ -34,7 +34,7 @@ BUFFER_VIEW = "hal.buffer_view"
 
 @conversion("hal.tensor.import")
 def _import(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    source, dims = operation.operands[0], operands_of(operation, "target_dims")
+    source, dims = operation.operands[0], values(operation, "target_dims")
     tensor = require_ranked(operation, operation.properties["target_encoding"])
     if source.type.name == BUFFER_VIEW:
         name = operation.properties.get("name", StringAttr("tensor"))
@@ -101,7 +101,7 @@ def _export(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     resource = here.make(AsyncCastOp, [stored.resource, stored.size, stored.size], EXTERNAL)
     result = here.make(
         stream.TensorExportOp,
-        [resource, operands_of(operation, "source_dims"), stored.size],
+        [resource, values(operation, "source_dims"), stored.size],
         operation.results[0].type,
         source_encoding=operation.properties["source_encoding"],
     )
@@ -111,7 +111,7 @@ def _export(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 @conversion("hal.tensor.alias")
 def _alias(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Copy a tensor to the start of the caller's storage, which holds it from then on."""
-    source, dims = operation.operands[0], operands_of(operation, "source_dims")
+    source, dims = operation.operands[0], values(operation, "source_dims")
     stored = host.transferred(source, operation, here)
     size = here.size_of(require_ranked(operation, source.type), dims)
     (storage,) = values(operation, "storage")

@@ -15,7 +15,7 @@ from ....ir.attribute_access import integer
 from ....ir.index import constant_index
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
-from .host import CHANNEL, Host, conversion, operands_of
+from .host import CHANNEL, Host, conversion
 from .stored_tensors import PlacedBuilder, StoredTensor
 
 LOW_HALF, HALF = 0xFFFF, 16
@@ -63,7 +63,7 @@ def _collective(host: Host, operation: Operation, here: PlacedBuilder) -> None:
         ],
         op=_kind(operation),
     )
-    dims = operands_of(operation, "target_dims")
+    dims = values(operation, "target_dims")
     host.store(operation.results[0], StoredTensor(result, receiver.size, dims))
 
 
@@ -78,7 +78,7 @@ def _count(operation: Operation, target: SSAValue, builder: Builder) -> SSAValue
     """Emit the number of elements of the target."""
     shape = require_ranked(operation, target.type).get_shape()
     count = constant_index(prod(size for size in shape if size >= 0), builder)
-    for size in operands_of(operation, "target_dims"):
+    for size in values(operation, "target_dims"):
         count = builder.insert(MuliOp(count, size)).result
     return count
 

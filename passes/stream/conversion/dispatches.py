@@ -12,9 +12,10 @@ from ....dialects.stream.tensor_ops import TensorDispatchOp
 from ....dialects.util.types import UnusedType
 from ....ir.locations import replace_by
 from ....ir.regions import detach_regions
+from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
-from .host import Host, conversion, operands_of
+from .host import Host, conversion
 from .stored_tensors import UNKNOWN, PlacedBuilder, StoredTensor
 
 UNUSED = UnusedType()
@@ -48,7 +49,7 @@ def _dispatch(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     dispatch = here.add(
         TensorDispatchOp,
         [
-            operands_of(operation, "workload"),
+            values(operation, "workload"),
             [operand.value for operand in operands],
             [operand.size for operand in operands if operand.size is not None],
             [size for operand in operands for size in operand.dims],
@@ -95,9 +96,9 @@ def resource_type(type_: Attribute) -> Attribute:
 
 
 def _operands(host: Host, operation: Operation, here: PlacedBuilder) -> list[DispatchValue]:
-    rest = list(operands_of(operation, "argument_dims"))
+    rest = list(values(operation, "argument_dims"))
     operands: list[DispatchValue] = []
-    for value in operands_of(operation, "arguments"):
+    for value in values(operation, "arguments"):
         if (tensor := ranked(value)) is None:
             operands.append(DispatchValue(value, UNUSED))
             continue
@@ -111,7 +112,7 @@ def _results(
     operation: Operation, operands: list[DispatchValue], here: PlacedBuilder
 ) -> list[DispatchValue]:
     """Return the results; one that is tied to an operand has its size."""
-    rest = list(operands_of(operation, "result_dims"))
+    rest = list(values(operation, "result_dims"))
     results: list[DispatchValue] = []
     ties = ties_of(operation, len(operation.results))
     for result, tie in zip(operation.results, ties, strict=True):

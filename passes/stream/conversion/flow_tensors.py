@@ -16,8 +16,9 @@ from ....dialects.stream.async_ops import AsyncAllocaOp
 from ....dialects.stream.parameters import PARAMETER_OPS, parameter_operands
 from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
+from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import element_of, ranked, require_ranked
-from .host import Host, conversion, operands_of
+from .host import Host, conversion
 from .stored_tensors import INDEX, STAGING, PlacedBuilder, StoredTensor, stored_from, transfer
 
 
@@ -32,7 +33,7 @@ def _alloca(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 @conversion("flow.tensor.clone")
 def _clone(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     stored = host.stored(operation.operands[0], operation)
-    dims = operands_of(operation, "argument_dims")
+    dims = values(operation, "argument_dims")
     _copy_as(host, operation, stored.size, dims, dims, here)
 
 
@@ -42,7 +43,7 @@ def _bitcast(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 
     Raises OperationError if an encoding says that the bytes are in another order.
     """
-    dims = operands_of(operation, "result_dims")
+    dims = values(operation, "result_dims")
     types = [
         require_ranked(operation, each)
         for each in (*operation.operand_types[:1], *operation.result_types)
@@ -58,7 +59,7 @@ def _bitcast(host: Host, operation: Operation, here: PlacedBuilder) -> None:
         )
     size = here.size_of(types[1], dims)
     own = "operand_dims" if operation.name == "flow.tensor.reshape" else "source_dims"
-    _copy_as(host, operation, size, dims, operands_of(operation, own), here)
+    _copy_as(host, operation, size, dims, values(operation, own), here)
 
 
 def _copy_as(
@@ -84,11 +85,11 @@ def _copy_as(
 @conversion("flow.tensor.slice")
 def _slice(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source, result = operation.operands[0], operation.results[0]
-    starts, lengths = (operands_of(operation, name) for name in ("start_indices", "lengths"))
-    dims = operands_of(operation, "result_dims")
+    starts, lengths = (values(operation, name) for name in ("start_indices", "lengths"))
+    dims = values(operation, "result_dims")
     tensor = require_ranked(operation, result.type)
     stored = host.transferred(source, operation, here)
-    source_dims = operands_of(operation, "source_dims")
+    source_dims = values(operation, "source_dims")
     part = here.tensor(
         stream.TensorSliceOp,
         [stored.resource, source_dims, stored.size, starts, lengths],
@@ -101,10 +102,10 @@ def _slice(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 
 @conversion("flow.tensor.update")
 def _update(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    target, update = (getattr(operation, name) for name in ("target", "update"))
+    (target,), (update,) = (values(operation, name) for name in ("target", "update"))
     old, part = (host.transferred(value, operation, here) for value in (target, update))
     dims, starts, update_dims = (
-        operands_of(operation, name) for name in ("target_dims", "start_indices", "update_dims")
+        values(operation, name) for name in ("target_dims", "start_indices", "update_dims")
     )
     updated = here.make(
         stream.TensorUpdateOp,
@@ -118,10 +119,10 @@ def _update(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 @conversion("flow.tensor.load")
 def _load(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Transfer only the loaded element to the host, or the whole tensor if elements share bytes."""
-    source, indices = operation.operands[0], operands_of(operation, "indices")
+    source, indices = operation.operands[0], values(operation, "indices")
     tensor = require_ranked(operation, source.type)
     stored, here = host.stored(source, operation), here.on(host.affinity_of(source))
-    dims = operands_of(operation, "source_dims")
+    dims = values(operation, "source_dims")
     if indices and element_of(tensor).storage_bits % 8 == 0:
         one, zero = (here.index(number) for number in (1, 0))
         tensor = TensorType(tensor.element_type, [1] * len(indices))
@@ -156,10 +157,10 @@ def load_element(
 
 @conversion("flow.tensor.store")
 def _store(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    value, target = (getattr(operation, name) for name in ("value", "target"))
-    indices = operands_of(operation, "indices")
+    (value,), (target,) = (values(operation, name) for name in ("value", "target"))
+    indices = values(operation, "indices")
     stored = host.transferred(target, operation, here)
-    dims = operands_of(operation, "target_dims")
+    dims = values(operation, "target_dims")
     lengths = (here.index(1),) * len(indices) if indices else ()
     filled = here.make(
         stream.TensorFillOp,
@@ -171,20 +172,20 @@ def _store(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 
 @conversion("flow.tensor.trace")
 def _trace(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    values = operands_of(operation, "values_")
+    traced = values(operation, "values_")
     staged: list[StoredTensor] = []
-    for value in values:
+    for value in traced:
         stored, affinity = host.stored(value, operation), host.affinity_of(value)
         staged.append(transfer(stored, affinity, affinity, here.builder, STAGING))
     trace = stream.TensorTraceOp.build(
         operands=[
             [tensor.resource for tensor in staged],
             [tensor.size for tensor in staged],
-            operands_of(operation, "value_dims"),
+            values(operation, "value_dims"),
         ],
         properties={
             "key": operation.properties["key"],
-            "resource_encodings": ArrayAttr([value.type for value in values]),
+            "resource_encodings": ArrayAttr([value.type for value in traced]),
         },
     )
     here.builder.insert(trace)
@@ -229,7 +230,7 @@ def _select(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 def _load_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
     op_class = PARAMETER_OPS["stream.tensor.parameter.load"]
-    dims = operands_of(operation, "result_dims")
+    dims = values(operation, "result_dims")
     loaded = here.tensor(op_class, parameter_operands(operation, "source"), tensor, dims)
     host.store(operation.results[0], loaded)
 
@@ -238,7 +239,7 @@ def _load_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> No
 def _write_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source = operation.operands[0]
     stored = host.transferred(source, operation, here)
-    dims = operands_of(operation, "source_dims")
+    dims = values(operation, "source_dims")
     result = here.make(
         PARAMETER_OPS["stream.tensor.parameter.write"],
         [stored.resource, dims, stored.size, *parameter_operands(operation, "target")],

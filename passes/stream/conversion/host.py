@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -173,11 +173,6 @@ Rule = Callable[[Host, Operation, PlacedBuilder], None]
 
 conversion = Rules[Rule]()
 """Conversion rules for operations on tensors that a host program may contain, by name."""
-
-
-def operands_of(operation: Operation, name: str) -> tuple[SSAValue, ...]:
-    """Return a group of operands by its name in the operation's definition."""
-    return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
 
 
 def _expanded(type_: Attribute, *, with_dims: bool) -> tuple[Attribute, ...]:

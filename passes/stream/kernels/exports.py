@@ -12,6 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ....dialects.iree_encoding.interfaces import Tensor, encoded_tensor_of, tensor_encoding
 from ....dialects.stream.executables import ExecutableExportOp, ExecutableOp
 from ....ir.diagnostics import OperationError
+from ....ir.syntax.assembly_format import values
 
 SUBSPAN = "stream.binding.subspan"
 
@@ -124,4 +125,4 @@ def entry_points(dispatch: Operation) -> Iterator[SymbolRefAttr]:
 def dispatched_values(dispatch: Operation) -> tuple[SSAValue, ...]:
     """Return the operands that a dispatch passes to its kernel, in the order of its arguments."""
     name = "mixed_operands" if dispatch.name == "stream.tensor.dispatch" else "resource_operands"
-    return tuple(cast(tuple[SSAValue, ...], getattr(dispatch, name)))
+    return values(dispatch, name)
