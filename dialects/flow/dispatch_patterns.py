@@ -10,7 +10,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ...ir.attribute_access import number_list
 from ...ir.canonicalization import Patterns
 from ...ir.regions import detach_regions
-from ...ir.syntax.resource_directives import UNTIED, dynamic_dimensions, tied_operands
+from ...ir.syntax.resource_directives import UNTIED, sizes_by_type, tied_operands
 from .dispatches import DispatchRegionOp, DispatchWorkgroupsOp
 from .sizes import sizes_of
 
@@ -58,7 +58,7 @@ def fold_workgroups(op: DispatchWorkgroupsOp, rewriter: PatternRewriter) -> None
     if len(inputs) == len(op.arguments) and len(outputs) == len(op.results):
         return
     count = len(op.arguments)
-    sizes = _operand_sizes(op)
+    sizes = sizes_by_type(op.arguments.types, op.argument_dims)
     operands = [op.arguments[index] for index in inputs]
     operand_sizes = [size for index in inputs for size in sizes[index]]
     for index in reversed(range(len(blocks[0].args))):
@@ -93,11 +93,3 @@ def _merged_inputs(op: DispatchWorkgroupsOp, block: Block, rewriter: PatternRewr
 def _is_only_stored(op: DispatchWorkgroupsOp, result: OpResult) -> bool:
     argument = op.workgroup_body.blocks[0].args[len(op.arguments) + result.index]
     return all(use.operation.name == STORE for use in argument.uses)
-
-
-def _operand_sizes(op: DispatchWorkgroupsOp) -> list[Sequence[SSAValue]]:
-    """Return the dynamic sizes of each operand."""
-    sizes = iter(op.argument_dims)
-    return [
-        [next(sizes) for _ in range(dynamic_dimensions(argument.type))] for argument in op.arguments
-    ]

@@ -7,9 +7,10 @@ its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 from typing import ClassVar, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, ShapedType
@@ -220,6 +221,17 @@ def dynamic_dimensions(type_: Attribute) -> int:
         return sum(size == DYNAMIC_INDEX for size in type_.get_shape())
     shape = getattr(type_, "shape", None)
     return cast(tuple[int | None, ...], shape).count(None) if isinstance(shape, tuple) else 0
+
+
+def sizes_by_type(
+    types: Iterable[Attribute], sizes: Iterable[SSAValue]
+) -> list[tuple[SSAValue, ...]]:
+    """Return for each type the sizes of its dynamic dimensions, out of those listed for all types.
+
+    A type without a shape has none.
+    """
+    rest = iter(sizes)
+    return [tuple(islice(rest, dynamic_dimensions(type_))) for type_ in types]
 
 
 def _sizes_of(type_: Attribute, form: ValueForm) -> int:

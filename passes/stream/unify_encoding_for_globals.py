@@ -35,7 +35,7 @@ from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import builder_before, located_builder, made_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.syntax.assembly_format import operand_index, values
-from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_of
+from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, sizes_by_type, ties_of
 from .analysis.affinity_targets import AffinityTargets
 from .analysis.encoded_globals import DISPATCH, EncodedGlobals, EncodedVersion, Readers
 from .analysis.encoding_resolution import CATEGORY
@@ -287,9 +287,7 @@ def _can_follow(size: SSAValue, tensor: Tensor) -> bool:
 def _dims_of(dispatch: TensorDispatchOp, side: str, index: int) -> tuple[SSAValue, ...]:
     """Return the dynamic sizes of one operand or result of a dispatch."""
     types = cast("ArrayAttr[Attribute]", dispatch.properties[f"{side}_encodings"]).data
-    first = sum(dynamic_dimensions(type_) for type_ in types[:index])
-    dims = values(dispatch, f"{side}_encoding_dims")
-    return dims[first : first + dynamic_dimensions(types[index])]
+    return sizes_by_type(types, values(dispatch, f"{side}_encoding_dims"))[index]
 
 
 def _encode(

@@ -18,7 +18,7 @@ from ....ir.index import BuilderIndices, IndexList
 from ....ir.index_lists import mixed_list
 from ....ir.locations import builder_before
 from ....ir.regions import detach_regions, enclosing
-from ....ir.syntax.resource_directives import dynamic_dimensions
+from ....ir.syntax.resource_directives import sizes_by_type
 
 RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
@@ -44,9 +44,7 @@ def is_compilation_chosen(operation: Operation) -> bool:
 def result_dims_of(value: OpResult) -> tuple[SSAValue, ...]:
     """Return the sizes of the dynamic dimensions of a region's result."""
     region = cast(DispatchRegionOp, value.op)
-    counts = [dynamic_dimensions(result.type) for result in region.results_]
-    start = sum(counts[: value.index])
-    return tuple(region.result_dims)[start : start + counts[value.index]]
+    return sizes_by_type(region.result_types, region.result_dims)[value.index]
 
 
 def is_before(value: SSAValue, region: Operation) -> bool:
@@ -112,7 +110,7 @@ def region_with_result(
     returned = cast(Operation, region.body.block.last_op)
     types = [result.type for result in region.results]
     values = list(returned.operands)
-    listed = [tuple(result_dims_of(result)) for result in region.results]
+    listed = sizes_by_type(types, region.result_dims)
     types[index : index + 1] = [value.type]
     values[index : index + 1] = [value]
     listed[index : index + 1] = [tuple(dims)]

@@ -17,7 +17,7 @@ from ....dialects.util.types import BufferType as HostBufferType
 from ....ir.diagnostics import OperationError
 from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
-from ....ir.syntax.resource_directives import dynamic_dimensions
+from ....ir.syntax.resource_directives import sizes_by_type
 from ....ir.tensor_types import require_ranked
 from .rules import ALLOCATOR, FENCE, FOREVER, NOT_FLAGS, HalBuilder, affinity_in, flags, to_hal
 
@@ -151,19 +151,12 @@ def _view(
 
 @to_hal("stream.tensor.trace")
 def _trace(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    dims = list(values(op, "resource_encoding_dims"))
+    types = cast("ArrayAttr[Attribute]", op.properties["resource_encodings"]).data
+    dims = sizes_by_type(types, values(op, "resource_encoding_dims"))
+    stored = zip(values(op, "resources"), values(op, "resource_sizes"), strict=True)
     views: list[SSAValue] = []
-    sizes = values(op, "resource_sizes")
-    for buffer, size, type_ in zip(
-        values(op, "resources"),
-        sizes,
-        cast("ArrayAttr[Attribute]", op.properties["resource_encodings"]).data,
-        strict=True,
-    ):
-        tensor = require_ranked(op, type_)
-        count = dynamic_dimensions(tensor)
-        views += _view(hal, tensor, dims[:count], (buffer, size))
-        del dims[:count]
+    for type_, listed, buffer_and_size in zip(types, dims, stored, strict=True):
+        views += _view(hal, require_ranked(op, type_), listed, buffer_and_size)
     return hal.emit("hal.buffer_view.trace", [views], key=op.properties["key"])
 
 

@@ -13,7 +13,7 @@ from ....dialects.util.types import UnusedType
 from ....ir.locations import replace_by
 from ....ir.regions import detach_regions
 from ....ir.syntax.assembly_format import values
-from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
+from ....ir.syntax.resource_directives import UNTIED, sizes_by_type, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import Host, conversion
 from .stored_tensors import UNKNOWN, PlacedBuilder, StoredTensor
@@ -96,15 +96,17 @@ def resource_type(type_: Attribute) -> Attribute:
 
 
 def _operands(host: Host, operation: Operation, here: PlacedBuilder) -> list[DispatchValue]:
-    rest = list(values(operation, "argument_dims"))
+    arguments = values(operation, "arguments")
+    types = [argument.type for argument in arguments]
     operands: list[DispatchValue] = []
-    for value in values(operation, "arguments"):
+    for value, dims in zip(
+        arguments, sizes_by_type(types, values(operation, "argument_dims")), strict=True
+    ):
         if (tensor := ranked(value)) is None:
             operands.append(DispatchValue(value, UNUSED))
-            continue
-        stored, count = host.transferred(value, operation, here), dynamic_dimensions(tensor)
-        operands.append(DispatchValue(stored.resource, tensor, stored.size, tuple(rest[:count])))
-        del rest[:count]
+        else:
+            stored = host.transferred(value, operation, here)
+            operands.append(DispatchValue(stored.resource, tensor, stored.size, dims))
     return operands
 
 
@@ -112,16 +114,13 @@ def _results(
     operation: Operation, operands: list[DispatchValue], here: PlacedBuilder
 ) -> list[DispatchValue]:
     """Return the results; one that is tied to an operand has its size."""
-    rest = list(values(operation, "result_dims"))
+    listed = sizes_by_type(operation.result_types, values(operation, "result_dims"))
     results: list[DispatchValue] = []
     ties = ties_of(operation, len(operation.results))
-    for result, tie in zip(operation.results, ties, strict=True):
+    for result, dims, tie in zip(operation.results, listed, ties, strict=True):
         if (tensor := ranked(result)) is None:
             results.append(DispatchValue(result, UNUSED))
             continue
-        count = dynamic_dimensions(tensor)
-        dims = tuple(rest[:count])
-        del rest[:count]
         tied = None if tie == UNTIED else operands[tie].size
         size = here.size_of(tensor, dims) if tied is None else tied
         results.append(DispatchValue(result, tensor, size, dims))
