@@ -26,7 +26,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.iree_encoding.interfaces import EncodingError, Tensor, tensor_encoding
 from ...dialects.stream.tensor_ops import TensorConstantOp, TensorEncodeOp
 from ...ir.attribute_access import is_splat
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before
 from ...ir.tensor_types import shape_of
 from ...tiling.packed_layouts import PackedLayout
@@ -51,10 +51,7 @@ Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
 def fold_constant_encodes(module: ModuleOp) -> None:
     """Replace encodes of constants by packed constants."""
     packed: dict[tuple[Attribute, Attribute], Dense | None] = {}
-    for operation in tuple(host_operations(module)):
-        if operation.name != "stream.tensor.encode":
-            continue
-        encode = cast(TensorEncodeOp, operation)
+    for encode in host_operations_of(module, TensorEncodeOp):
         source = _constant(encode.source)
         if source is None or source.result_encoding != encode.source_encoding:
             continue
@@ -69,8 +66,8 @@ def _constant(value: SSAValue) -> TensorConstantOp | None:
     """Return the constant whose bytes a resource holds, found through copies."""
     while isinstance(value, OpResult):
         operation: Operation = value.op
-        if operation.name == "stream.tensor.constant":
-            return cast(TensorConstantOp, operation)
+        if isinstance(operation, TensorConstantOp):
+            return operation
         if operation.name not in COPIES:
             return None
         value = operation.operands[0]

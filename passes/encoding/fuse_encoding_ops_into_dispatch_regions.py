@@ -30,7 +30,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.flow.dispatches import DispatchRegionOp
 from ...dialects.iree_encoding.dialect import SetEncodingOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import erase_if_unused, made_by
 from .analysis.dispatch_regions import (
     ATTENTION,
@@ -66,9 +66,9 @@ class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
     """Whether tensors with other readers are also encoded where they are made."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if operation.name == SET and dispatch_region_of(operation) is None:
-                self._fuse(cast(SetEncodingOp, operation))
+        for operation in host_operations_of(op, SetEncodingOp):
+            if dispatch_region_of(operation) is None:
+                self._fuse(operation)
 
     def _fuse(self, operation: SetEncodingOp) -> None:
         reshapes: list[Operation] = []

@@ -12,8 +12,6 @@ and loops of a region move as those at its top do.
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -25,7 +23,7 @@ from ...ir.locations import builder_before, erase_if_unused, made_by
 from ...ir.tensor_types import ranked
 from ..manager.module_pass import module_pass
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagation import SET, propagate_encodings
+from .propagation import propagate_encodings
 
 HOISTED_SIZES = CONSTANTS | {"tensor.dim"}
 """Producers of sizes that move out of a region together with the encodings that need them."""
@@ -41,8 +39,8 @@ def hoist_encoding_ops(module: ModuleOp) -> None:
     for region in tuple(o for o in host_operations(module) if o.name == DISPATCH_REGION):
         propagate_encodings(region.regions[0].walk, sizes)
         for operation in tuple(region.regions[0].walk()):
-            if operation.name == SET:
-                _hoist_out_of_region(cast(SetEncodingOp, operation), region)
+            if isinstance(operation, SetEncodingOp):
+                _hoist_out_of_region(operation, region)
 
 
 def _hoist_out_of_region(operation: SetEncodingOp, region: Operation) -> None:

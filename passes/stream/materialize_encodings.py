@@ -27,12 +27,12 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, storage_key, tensor_encoding
 from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.stream import executables as stream
-from ...dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
+from ...dialects.stream.affinity import TargetSolver, affinity_of
 from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp
 from ...dialects.stream.types import BindingType
 from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
 from ...ir.locations import located_builder, replace_by
 from ...ir.structural_hash import AttributeNumbers
@@ -55,11 +55,11 @@ class MaterializeEncodingsPass(ModulePass):
     name = "iree-stream-materialize-encodings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        encodes = [o for o in host_operations(op) if o.name == "stream.tensor.encode"]
+        encodes = host_operations_of(op, TensorEncodeOp)
         if encodes:
             of_bytes = all(lowering.get(o.name) is None for o in host_operations(op))
             relayouts = Relayouts(ctx, op)
-            made = [relayouts.replace(operation) for operation in encodes]
+            made = [relayouts.replace(encode) for encode in encodes]
             if of_bytes:
                 encode_operations([dispatch for dispatch in made if dispatch is not None])
 
@@ -74,13 +74,11 @@ class Relayouts:
         self._taken = names_in(module)
         self._kernels: dict[Key, SymbolRefAttr] = {}
 
-    def replace(self, operation: Operation) -> Operation | None:
+    def replace(self, operation: TensorEncodeOp) -> Operation | None:
         """Replace an encode by a dispatch, which is returned, or by its source.
 
-        Raises OperationError if a layout is not resolved.
+        Raises OperationError if a type is not a ranked tensor.
         """
-        if not isinstance(operation, TensorEncodeOp):
-            raise OperationError(operation, "is not supported, expected stream.tensor.encode")
         source = require_ranked(operation, operation.source_encoding)
         result = require_ranked(operation, operation.result_encoding)
         if storage_key(source) == storage_key(result) or (_is_plain(source) and _is_plain(result)):
@@ -121,7 +119,7 @@ class Relayouts:
             return ()
         try:
             return self._affinities.targets(affinity, operation)
-        except (TargetsUnknownError, OperationError):
+        except OperationError:
             return affinity
 
     def _kernel(self, source: Tensor, result: Tensor, encode: TensorEncodeOp) -> SymbolRefAttr:

@@ -43,11 +43,12 @@ from ...dialects.stream.resources import (
     ResourceSubviewOp,
     ResourceTryMapOp,
 )
+from ...dialects.stream.storage import ResourceConstantsOp
 from ...dialects.stream.types import FileType, NamedParameter, ResourceType, TimepointType
 from ...dialects.util.dialect import BufferConstantOp, CompositeAttr
 from ...dialects.util.types import BufferType
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.index import constant_index, known
 from ...ir.locations import builder_before, located_builder
 from ...ir.slice_packing import aligned
@@ -62,9 +63,8 @@ INDEX, TIMEPOINT = IndexType(), TimepointType()
 @module_pass("iree-stream-pack-constants")
 def pack_constants(module: ModuleOp) -> None:
     """Pack constants into buffers of the host, and upload them to their devices."""
-    for operation in tuple(host_operations(module)):
-        if operation.name == "stream.resource.constants":
-            ConstantPacker(operation).replace()
+    for operation in host_operations_of(module, ResourceConstantsOp):
+        ConstantPacker(operation).replace()
 
 
 @dataclass(frozen=True, slots=True)

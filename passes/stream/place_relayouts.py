@@ -32,7 +32,7 @@ from ...dialects.iree_encoding.interfaces import (
 )
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.tensor_ops import TensorEncodeOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, erase_if_unused, made_by
 from ..manager.module_pass import module_pass
 
@@ -44,12 +44,10 @@ def place_relayouts(module: ModuleOp) -> None:
     """Move encodes to the side of a transfer where fewer bytes move, or fewer encodes run."""
     for relayouts in _equal_relayouts(module).values():
         _encode_on_sender(relayouts)
-    for operation in tuple(host_operations(module)):
-        if operation.name == TRANSFER:
-            _encode_on_receiver(cast(AsyncTransferOp, operation))
-    for operation in tuple(host_operations(module)):
-        if operation.name == ENCODE:
-            _cancel(cast(TensorEncodeOp, operation))
+    for transfer in host_operations_of(module, AsyncTransferOp):
+        _encode_on_receiver(transfer)
+    for encode in host_operations_of(module, TensorEncodeOp):
+        _cancel(encode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +65,7 @@ Key = tuple[Hashable, ...]
 def _equal_relayouts(module: ModuleOp) -> dict[Key, list[Relayout]]:
     """Return encodes grouped by source, device and layout, in program order."""
     relayouts: dict[Key, list[Relayout]] = defaultdict(list)
-    for operation in host_operations(module):
-        if operation.name != ENCODE:
-            continue
-        encode = cast(TensorEncodeOp, operation)
+    for encode in host_operations_of(module, TensorEncodeOp):
         affinity, block = encode.affinity, encode.parent
         if affinity is None or block is None or _growth(encode) is None:
             continue

@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from ...dialects.stream.async_ops import AsyncAllocaOp, AsyncConcurrentOp, AsyncExecuteOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import locate
 from ..manager.module_pass import module_pass
 from .analysis.resource_limits import favor
@@ -38,9 +38,9 @@ from .scheduling.partitions import DataNeeds
 @module_pass("iree-stream-schedule-concurrency")
 def schedule_concurrency(module: ModuleOp) -> None:
     """Put operations that a device may run at the same time into concurrent regions."""
-    for operation in tuple(host_operations(module)):
-        if isinstance(operation, AsyncExecuteOp) and favor(operation) != "debug":
-            _schedule(operation.body.block)
+    for execute in host_operations_of(module, AsyncExecuteOp):
+        if favor(execute) != "debug":
+            _schedule(execute.body.block)
 
 
 def _schedule(block: Block) -> None:

@@ -31,13 +31,13 @@ from ...dialects.iree_encoding.layouts import IdentityAttr
 from ...dialects.stream.affinity import TargetsUnknownError, affinity_of
 from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ...ir.diagnostics import remark
-from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
+from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations_of
 from ...ir.locations import builder_before, located_builder, made_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.syntax.assembly_format import operand_index, values
 from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, sizes_by_type, ties_of
 from .analysis.affinity_targets import AffinityTargets
-from .analysis.encoded_globals import DISPATCH, EncodedGlobals, EncodedVersion, Readers
+from .analysis.encoded_globals import EncodedGlobals, EncodedVersion, Readers
 from .analysis.encoding_resolution import CATEGORY
 from .conversion.stored_tensors import PlacedBuilder
 from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_points
@@ -249,17 +249,15 @@ class Unifier:
             for _, kernel in self._kernels.of_dispatch(dispatch)
         }
         plan = VariantPlan(self._numbers)
-        for operation in host_operations(self._module):
-            if operation.name != DISPATCH:
-                continue
-            for position, kernel in self._kernels.of_dispatch(operation):
+        for dispatch in host_operations_of(self._module, TensorDispatchOp):
+            for position, kernel in self._kernels.of_dispatch(dispatch):
                 if kernel.function not in changed:
                     continue
                 types = tuple(
-                    self._bound(operation, argument, subspan)
+                    self._bound(dispatch, argument, subspan)
                     for argument, subspan in kernel.bindings
                 )
-                plan.add(kernel, (), types, operation, position)
+                plan.add(kernel, (), types, dispatch, position)
         plan.apply(self._module)
 
     def _bound(self, dispatch: Operation, argument: int, subspan: Operation) -> Attribute:

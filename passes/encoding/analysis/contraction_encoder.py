@@ -16,7 +16,7 @@ from ....dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ....dialects.iree_encoding.interfaces import Spelling, Tensor, with_encoding
 from ....dialects.iree_encoding.respelling import spelled_encoding, spelling_of
 from ....ir.diagnostics import OperationError
-from ....ir.host_programs import GLOBAL_LOAD, host_operations
+from ....ir.host_programs import GLOBAL_LOAD, host_operations, host_operations_of
 from ....ir.locations import builder_before, made_by, rebuilt
 from ...sizes.dimension_sizes import SizesBefore
 from .contraction_matching import TiledContraction, tiled_contraction
@@ -26,11 +26,9 @@ from .scaled_contractions import split_factors
 
 def encoder_of(module: ModuleOp) -> ContractionEncoder:
     """Return an encoder of a module, whose encodes of filled tensors it turns into fills."""
-    operations = tuple(host_operations(module))
     encoder = ContractionEncoder(spelling_of(module))
-    for operation in operations:
-        if operation.name == SetEncodingOp.name:
-            encoder.fold_fill(cast(SetEncodingOp, operation))
+    for operation in host_operations_of(module, SetEncodingOp):
+        encoder.fold_fill(operation)
     return encoder
 
 

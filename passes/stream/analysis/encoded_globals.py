@@ -26,7 +26,6 @@ from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.symbols import root_symbol, symbols_in
 from ....ir.syntax.assembly_format import operand_index
 
-ENCODE, DISPATCH = "stream.tensor.encode", "stream.tensor.dispatch"
 COPIES = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.transfer"})
 """Operations whose result has the bytes of their source, in the same layout."""
 
@@ -88,8 +87,8 @@ class EncodedGlobals:
         for initializer in module.body.block.ops:
             if initializer.name == "util.initializer":
                 for operation in initializer.walk():
-                    if operation.name == ENCODE:
-                        self._add(cast(TensorEncodeOp, operation))
+                    if isinstance(operation, TensorEncodeOp):
+                        self._add(operation)
 
     def _add(self, encode: TensorEncodeOp) -> None:
         size = encode.result_size.owner
