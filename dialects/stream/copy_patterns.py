@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -61,7 +60,7 @@ from .tensor_ops import (
     TensorSizeOfOp,
     TensorSplatOp,
 )
-from .types import ResourceType
+from .types import lifetime_of
 
 rewrites = Patterns()
 
@@ -151,7 +150,6 @@ READERS = (
     TensorExportOp,
 )
 RETURNS = frozenset({"func.return", "util.return"})
-STAGING = StringAttr("staging")
 
 
 def only_read(resource: SSAValue) -> bool:
@@ -388,8 +386,7 @@ def fold_transfer(op: AsyncTransferOp, rewriter: PatternRewriter) -> None:
 
 def _is_staged(op: AsyncTransferOp) -> bool:
     """Return whether one side of a transfer is memory of the host."""
-    types = (op.source.type, op.result.type)
-    return any(cast("ResourceType", each).lifetime == STAGING for each in types)
+    return "staging" in map(lifetime_of, (op.source.type, op.result.type))
 
 
 @rewrites(AsyncLoadOp)

@@ -127,6 +127,11 @@ class ResourceType(ParametrizedAttribute, TypeAttribute):
         printer.print_string(f"<{self.lifetime.data}>")
 
 
+def lifetime_of(type_: Attribute) -> str:
+    """Return the lifetime of a resource type, `*` if it is open; empty for other types."""
+    return type_.lifetime.data if isinstance(type_, ResourceType) else ""
+
+
 def resources(*lifetimes: str) -> AttrConstraint:
     """Return the constraint to resources of one of these lifetimes."""
     return OneOf(tuple(ResourceType(StringAttr(lifetime)) for lifetime in lifetimes))

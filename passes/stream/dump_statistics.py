@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.stream.commands import CmdDispatchOp, CmdExecuteOp
 from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
-from ...dialects.stream.types import ResourceType
+from ...dialects.stream.types import lifetime_of
 from ...ir.attribute_access import constant_integer, symbol_name
 from ...ir.diagnostics import OperationError, write_pass_output
 from ...ir.host_programs import host_operations
@@ -93,8 +93,7 @@ class ProgramStatistics:
     def _add(self, operation: Operation) -> None:
         self.counts[operation.name] += 1
         if operation.name == "util.global":
-            type_ = operation.properties["type"]
-            lifetime = type_.lifetime.data if isinstance(type_, ResourceType) else ""
+            lifetime = lifetime_of(operation.properties["type"])
             self.constants += lifetime == "constant"
             self.variables += lifetime == "variable"
         elif operation.name == "util.buffer.constant":

@@ -23,7 +23,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
-from ...dialects.stream.types import ResourceType
+from ...dialects.stream.types import lifetime_of
 from ...ir.host_programs import CHOICES, RETURNS, host_operations
 from ...ir.index import BuilderIndices
 from ...ir.locations import block_with, builder_before
@@ -88,8 +88,7 @@ def _is_constant(value: SSAValue) -> bool:
 
 def _stays_constant(source: SSAValue, result: OpResult) -> bool:
     """Return whether a constant is copied to one that nothing writes to directly."""
-    is_constant = isinstance(source.type, ResourceType) and source.type.lifetime.data == "constant"
-    return is_constant and all(
+    return lifetime_of(source.type) == "constant" and all(
         is_read(use) or use.operation.name not in STREAMABLE for use in result.uses
     )
 

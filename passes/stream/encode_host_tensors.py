@@ -62,10 +62,10 @@ from ...ir.index import (
 )
 from ...ir.rules import Rules
 from ...ir.syntax.assembly_format import values
-from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import require_ranked, shape_of
 from ..manager.module_pass import module_pass
 from .analysis.integer_facts import integer_facts
+from .analysis.storage import is_resource
 from .stored_elements import Elements, packed_constant, pattern, stored_constant
 
 
@@ -415,7 +415,7 @@ def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
 def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
     """Pass the whole range of each resource to the kernel."""
     operands, sizes = tuple(op.mixed_operands), tuple(op.operand_sizes)
-    resources = sum(value.type.name == RESOURCE for value in operands)
+    resources = sum(map(is_resource, operands))
     ranges = [builder.indices.index(0)] * resources, sizes, sizes
     new = AsyncDispatchOp.build(
         operands=[op.workload, operands, sizes, *ranges, op.result_sizes],

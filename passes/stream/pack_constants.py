@@ -44,7 +44,7 @@ from ...dialects.stream.resources import (
     ResourceTryMapOp,
 )
 from ...dialects.stream.storage import ResourceConstantsOp
-from ...dialects.stream.types import FileType, NamedParameter, ResourceType, TimepointType
+from ...dialects.stream.types import FileType, NamedParameter, TimepointType, lifetime_of
 from ...dialects.util.dialect import BufferConstantOp, CompositeAttr
 from ...dialects.util.types import BufferType
 from ...ir.diagnostics import OperationError
@@ -242,7 +242,7 @@ def _allocate(size: SSAValue, type_: Attribute, here: PlacedBuilder) -> SSAValue
 
 def _is_written(constant: Constant) -> bool:
     """Return whether a constant may be written: a variable only starts with its contents."""
-    return cast(ResourceType, constant.result.type).lifetime.data != "constant"
+    return lifetime_of(constant.result.type) != "constant"
 
 
 def _offset(parameter: NamedParameter) -> IntegerAttr:

@@ -25,7 +25,7 @@ from xdsl.utils.disjoint_set import DisjointSet
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
-from ...dialects.stream.types import ResourceType
+from ...dialects.stream.types import ResourceType, lifetime_of
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import located_builder
@@ -83,7 +83,7 @@ class LifetimeInference:
         for block in inner_blocks(operation):
             for argument in block.args:
                 self._set(argument)
-        if operation.name == "util.global" and _lifetime(operation.properties["type"]) == OPEN:
+        if operation.name == "util.global" and lifetime_of(operation.properties["type"]) == OPEN:
             operation.properties["type"] = self._type_of(root_symbol(operation, "sym_name"))
 
     def check_globals(self, module: ModuleOp) -> None:
@@ -95,10 +95,10 @@ class LifetimeInference:
             if not is_resource(value):
                 continue
             lifetime = self._lifetime_of(root_symbol(operation, "global"))
-            if _lifetime(value.type) != lifetime:
+            if lifetime_of(value.type) != lifetime:
                 raise OperationError(
                     operation,
-                    f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}': "
+                    f"accesses a global of lifetime '{lifetime}' as '{lifetime_of(value.type)}': "
                     "insert a stream.async.cast between them, which copies",
                 )
 
@@ -117,7 +117,7 @@ class LifetimeInference:
         type_ = cast(FunctionType, function.properties["function_type"])
         types = {"inputs": list(type_.inputs), "outputs": list(type_.outputs)}
         for slot, each in _declared(function):
-            if _lifetime(each):
+            if lifetime_of(each):
                 types[slot.group][slot.index] = self._type_of(slot)
         if (block := function.regions[0].blocks.first) is not None:
             types["inputs"] = list(block.arg_types)
@@ -162,10 +162,6 @@ class LifetimeInference:
                 self._known[one] = known.pop()
 
 
-def _lifetime(type_: Attribute) -> str:
-    return type_.lifetime.data if isinstance(type_, ResourceType) else ""
-
-
 Requirements = Iterator[tuple[Hashable, str]]
 """Lifetimes of values, of globals by name, and of arguments and results of declarations."""
 
@@ -177,7 +173,7 @@ def _required_lifetimes(operation: Operation) -> Requirements:
     """Yield the lifetimes that types give, and those that an operation implies."""
     arguments = (argument for block in inner_blocks(operation) for argument in block.args)
     for value in filter(is_resource, (*operation.results, *arguments)):
-        yield value, _lifetime(value.type)
+        yield value, lifetime_of(value.type)
     if (rule := requirement.get(operation.name)) is not None:
         yield from rule(operation)
 
@@ -205,7 +201,7 @@ def _external_call(operation: Operation) -> Requirements:
 
 @requirement("util.global")
 def _global(operation: Operation) -> Requirements:
-    if lifetime := _lifetime(operation.properties["type"]):
+    if lifetime := lifetime_of(operation.properties["type"]):
         default = "variable" if "is_mutable" in operation.properties else "constant"
         yield root_symbol(operation, "sym_name"), default if lifetime == OPEN else lifetime
 
@@ -213,12 +209,12 @@ def _global(operation: Operation) -> Requirements:
 @requirement(*FUNCTIONS)
 def _function(function: Operation) -> Requirements:
     for slot, type_ in _declared(function):
-        if lifetime := _lifetime(type_):
+        if lifetime := lifetime_of(type_):
             yield slot, "external" if lifetime == OPEN else lifetime
     first = function.regions[0].blocks.first
     if first is not None and visibility(function) != "private":
         for value in (*first.args, *chain.from_iterable(returned_values(function))):
-            if is_resource(value) and _lifetime(value.type) == OPEN:
+            if is_resource(value) and lifetime_of(value.type) == OPEN:
                 yield value, "external"
 
 

@@ -41,7 +41,7 @@ from ...dialects.stream.resources import (
     ResourcePackOp,
 )
 from ...dialects.stream.storage import ResourceConstantsOp, ResourceLoadOp, ResourceStoreOp
-from ...dialects.stream.types import ResourceType, TimepointType
+from ...dialects.stream.types import TimepointType, lifetime_of
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
@@ -148,7 +148,7 @@ class Allocation:
             self._capture(root.value, resource, root.size)
 
     def _new(self, type_: Attribute, size: SSAValue) -> SSAValue:
-        if cast(ResourceType, type_).lifetime.data in LONG_LIVED:
+        if lifetime_of(type_) in LONG_LIVED:
             return self._outside.make(ResourceAllocOp, [size], type_, uninitialized=UnitAttr())
         operands = [size, values(self._execute, "await_timepoint")]
         resource, available = self._outside.add(

@@ -35,10 +35,11 @@ from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations_of
 from ...ir.locations import builder_before, located_builder, made_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.syntax.assembly_format import operand_index, values
-from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, sizes_by_type, ties_of
+from ...ir.syntax.resource_directives import dynamic_dimensions, sizes_by_type, ties_of
 from .analysis.affinity_targets import AffinityTargets
 from .analysis.encoded_globals import EncodedGlobals, EncodedVersion, Readers
 from .analysis.encoding_resolution import CATEGORY
+from .analysis.storage import is_resource
 from .conversion.stored_tensors import PlacedBuilder
 from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_points
 from .specialize_encodings import VariantPlan
@@ -192,8 +193,8 @@ class Unifier:
         types[index] = after = with_encoding(before, encoding)
         dispatch.properties["operand_encodings"] = ArrayAttr(types)
         self._dispatched[dispatch][index] = encoding
-        resources = [value.type.name == RESOURCE for value in dispatch.mixed_operands]
-        position = operand_index(dispatch, "operand_sizes") + sum(resources[:index])
+        before_it = dispatch.mixed_operands[:index]
+        position = operand_index(dispatch, "operand_sizes") + sum(map(is_resource, before_it))
         dims = _dims_of(dispatch, "operand", index)
         size = self._resized(dispatch.operands[position], after, dispatch, dims)
         dispatch.operands[position] = size

@@ -29,6 +29,7 @@ from ...ir.regions import enclosing
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import ties_of
 from ..manager.module_pass import module_pass
+from .analysis.storage import is_resource
 
 READ, WRITE, BOTH = "Read", "Write", "Read|Write"
 
@@ -114,7 +115,7 @@ def _of_call(operation: Operation) -> Iterator[Access]:
     ranges = zip(*(values(operation, f"resource_operand_{each}") for each in columns), strict=True)
     ties = ties_of(operation, len(operation.results))
     for index, resource in enumerate(operands):
-        if resource.type.name != "stream.resource":
+        if not is_resource(resource):
             continue
         size, start, end, length = next(ranges)
         tied = [result for result, tie in zip(operation.results, ties, strict=True) if tie == index]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.stream.types import ResourceType
+from ...dialects.stream.types import lifetime_of
 from ...ir.diagnostics import OperationError, raise_all
 from ...ir.host_programs import EXECUTABLES
 from ...ir.regions import inner_operations
@@ -76,7 +76,7 @@ class Stage:
 def _without_lifetime(operation: Operation) -> Iterator[OperationError]:
     for kind, values in (("operand", operation.operands), ("result", operation.results)):
         for index, value in enumerate(values):
-            if isinstance(value.type, ResourceType) and value.type.lifetime.data == "*":
+            if lifetime_of(value.type) == "*":
                 yield OperationError(operation, f"{kind} {index} type '{value.type}' {PHASE}")
 
 

@@ -13,6 +13,7 @@ from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import BufferType, BufferViewType, ChannelType, FileType
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.affinity import affinity_of
+from ....dialects.stream.types import lifetime_of
 from ....dialects.util.types import BufferType as HostBufferType
 from ....ir.diagnostics import OperationError
 from ....ir.index_lists import mixed_list
@@ -89,7 +90,7 @@ def _load(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.resource.try_map")
 def _try_map(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    shared = ("SharingImmutable",) if str(op.results[1].type).endswith("<constant>") else ()
+    shared = ("SharingImmutable",) if lifetime_of(op.results[1].type) == "constant" else ()
     (usage,) = hal.emit(
         "hal.buffer_usage", results=[i32], usage=flags("buffer-usage", *USAGE, *shared)
     )

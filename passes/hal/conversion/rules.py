@@ -18,7 +18,7 @@ from ....dialects.hal.bitfields import FLAGS
 from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import AllocatorType, FenceType
 from ....dialects.stream.affinity import affinity_of
-from ....dialects.stream.types import KNOWN_LIFETIMES, ResourceType
+from ....dialects.stream.types import KNOWN_LIFETIMES, lifetime_of
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.locations import located_builder
@@ -103,7 +103,7 @@ class HalBuilder:
 
         Raises OperationError if the lifetime of the resource is not known.
         """
-        lifetime = cast(ResourceType, type_).lifetime.data
+        lifetime = lifetime_of(type_)
         if lifetime not in KNOWN_LIFETIMES:
             raise OperationError(
                 self.operation,

@@ -19,10 +19,9 @@ from ....dialects.stream.affinity import AFFINITY, affinity_of
 from ....ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.structural_hash import AttributeNumbers
 from ....ir.symbols import root_symbol, visibility
-from ....ir.syntax.resource_directives import RESOURCE
 from ....ir.value_flow import value_flow
 from .device_placement import boundary_affinity
-from .storage import storage_flow
+from .storage import is_resource, storage_flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class LayoutOrigins:
             self._add(slot, self._origin(affinity, operation))
         for operation in operations:
             for result in operation.results:
-                if result.type.name == RESOURCE and result not in received:
+                if is_resource(result) and result not in received:
                     self._add(result, self._origin(affinity_of(operation), operation))
         for result, origin in self._arriving.items():
             if result not in self._origins:
@@ -144,7 +143,7 @@ def _from_outside(
         if visibility(operation) == "private" and root_symbol(operation, "sym_name") in called:
             continue
         for index, argument in enumerate(block.args):
-            if argument.type.name == RESOURCE:
+            if is_resource(argument):
                 affinity = boundary_affinity(operation, "arg_attrs", index) or affinity_of(
                     operation
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -21,7 +21,7 @@ from ....dialects.stream.commands import (
 )
 from ....dialects.stream.dispatch_directives import ACCESS
 from ....dialects.stream.functions import CmdCallOp
-from ....dialects.stream.types import ResourceType
+from ....dialects.stream.types import lifetime_of
 from ....ir.diagnostics import OperationError
 from ....ir.index import BuilderIndices
 from ....ir.rules import Rules
@@ -120,7 +120,7 @@ def _made_visible(
 ) -> Sequence[Operation]:
     """Return a flush or invalidation of one end of a transfer that is not this device's own."""
     affinity = op.properties.get(f"{name}_affinity")
-    is_staged = cast(ResourceType, end.type).lifetime.data == "staging"
+    is_staged = lifetime_of(end.type) == "staging"
     if not is_staged and affinity in (None, to.outside.affinity):
         return ()
     storage = to.storages[end]
