@@ -282,6 +282,15 @@ def tensor_encoding(type_: Attribute) -> TensorEncoding | None:
     return None
 
 
+def is_row_major(tensor: Tensor) -> bool:
+    """Return whether a tensor is known to be stored as if it had no encoding, for every target.
+
+    Raises EncodingError if a layout cannot tell.
+    """
+    encoding = tensor_encoding(tensor)
+    return encoding is None or encoding.is_identity(tensor)
+
+
 def with_encoding(tensor: Tensor, encoding: Attribute | None) -> Tensor:
     """Return a tensor type with another encoding, or without one."""
     if encoding is None:

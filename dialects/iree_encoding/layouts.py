@@ -121,11 +121,15 @@ class PackedStorageAttr(
         return bit_packed_formula(shape_of(tensor), element_of(tensor))
 
 
+def is_bit_packed(type_: Attribute) -> bool:
+    """Return whether a type is a tensor whose elements are stored without gaps, even in a byte."""
+    return isinstance(tensor_encoding(type_), PackedStorageAttr)
+
+
 def stored_bits(tensor: Tensor) -> int:
     """Return the bits of an element in memory: its own if they are stored without gaps."""
     element = element_of(tensor)
-    packed = isinstance(tensor_encoding(tensor), PackedStorageAttr)
-    return element.bits if packed else element.storage_bits
+    return element.bits if is_bit_packed(tensor) else element.storage_bits
 
 
 @irdl_attr_definition
@@ -296,7 +300,7 @@ class TestingAttr(FieldsAttribute, TensorEncoding):
         return tuple(layout for layout in self.resolved if isinstance(layout, LayoutInterface))
 
     def is_identity(self, tensor: Tensor) -> bool:
-        return all(isinstance(layout, IdentityAttr) for layout in self.layouts())
+        return self.is_resolved and all(isinstance(one, IdentityAttr) for one in self.layouts())
 
     def keeps_layouts(self) -> bool:
         return True

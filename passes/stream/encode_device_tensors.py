@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.arith.dialect import ExtendedArith
-from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
-from ...dialects.iree_encoding.layouts import PackedStorageAttr
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.iree_encoding.layouts import is_bit_packed
 from ...dialects.iree_tensor_ext import DispatchTensor
 from ...ir.locations import builder_before, located_builder
 from ...ir.regions import replace_other_uses
@@ -63,18 +63,14 @@ def stored_type(type_: Attribute) -> Attribute:
     element = element_of(tensor)
     if element.kind is not ElementKind.INTEGER or element.bits == element.storage_bits:
         return tensor
-    if isinstance(tensor_encoding(tensor), PackedStorageAttr):
+    if is_bit_packed(tensor):
         return tensor
-    bits = element.storage_bits
-    return TensorType(IntegerType(bits), tensor.shape, tensor.encoding)
+    return TensorType(IntegerType(element.storage_bits), tensor.shape, tensor.encoding)
 
 
-def _is_packed(type_: Attribute) -> bool:
-    """Return whether elements of less than a byte are stored without gaps (`packed_storage`)."""
-    bound = type_.bound_type if isinstance(type_, DispatchTensor) else type_
-    if not isinstance(bound, TensorType):
-        return False
-    return isinstance(tensor_encoding(cast(Tensor, bound)), PackedStorageAttr)
+def _binds_packed_bits(binding: Attribute) -> bool:
+    """Return whether a binding is of a tensor whose elements are stored without gaps."""
+    return isinstance(binding, DispatchTensor) and is_bit_packed(binding.bound_type)
 
 
 @encoding_rule("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
@@ -83,7 +79,7 @@ def _encode_load(operation: Operation) -> None:
     result = operation.results[0]
     wanted = result.type
     stored = stored_type(wanted)
-    if stored == wanted or _is_packed(operation.operands[0].type):
+    if stored == wanted or _binds_packed_bits(operation.operands[0].type):
         return
     result = Rewriter.replace_value_with_new_type(result, stored)
     builder = located_builder(InsertPoint.after(operation), operation)
@@ -98,7 +94,7 @@ def _encode_store(operation: Operation) -> None:
     """Extend, then store."""
     value = operation.operands[0]
     stored = stored_type(value.type)
-    if stored == value.type or _is_packed(operation.operands[1].type):
+    if stored == value.type or _binds_packed_bits(operation.operands[1].type):
         return
     builder = builder_before(operation)
     widened = builder.insert(

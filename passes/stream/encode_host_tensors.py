@@ -19,8 +19,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.iree_encoding.interfaces import Tensor, storage_formulas, tensor_encoding
-from ...dialects.iree_encoding.layouts import PackedStorageAttr, stored_bits
+from ...dialects.iree_encoding.interfaces import (
+    Tensor,
+    is_row_major,
+    storage_formulas,
+    tensor_encoding,
+)
+from ...dialects.iree_encoding.layouts import is_bit_packed, stored_bits
 from ...dialects.stream.async_ops import (
     AsyncAllocaOp,
     AsyncCloneOp,
@@ -241,10 +246,9 @@ class HostBuilder(Builder):
 def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
     """Return a tensor type in row-major order. Raises OperationError for any other layout."""
     tensor = require_ranked(operation, type_)
-    encoding = tensor_encoding(tensor)
-    if encoding is not None and not encoding.is_identity(tensor):
+    if not is_row_major(tensor):
         raise OperationError(
-            operation, f"cannot address single elements of a tensor with encoding {encoding}"
+            operation, f"cannot address single elements of a tensor with encoding {tensor.encoding}"
         )
     return tensor
 
@@ -255,14 +259,10 @@ def _row_major_parts(operation: Operation, whole: Attribute, part: Attribute) ->
     Elements of both, or of neither, are stored without gaps. Raises OperationError otherwise.
     """
     tensors = require_ranked(operation, whole), require_ranked(operation, part)
-    if all(_is_bit_packed(tensor) for tensor in tensors):
+    if all(map(is_bit_packed, tensors)):
         return tensors[0]
     plain_tensor(operation, part)
     return plain_tensor(operation, whole)
-
-
-def _is_bit_packed(tensor: Tensor) -> bool:
-    return isinstance(tensor_encoding(tensor), PackedStorageAttr)
 
 
 def elements_of(operation: Operation, tensor: Tensor) -> Elements:
@@ -306,7 +306,7 @@ def _empty(op: Operation, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.constant")
 def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
     tensor = require_ranked(op, op.result_encoding)
-    if _is_bit_packed(tensor):
+    if is_bit_packed(tensor):
         value = packed_constant(op, op.value, tensor)
     else:
         value = stored_constant(op.value)

@@ -24,7 +24,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
-from ...dialects.iree_encoding.interfaces import Tensor, plain, storage_key, tensor_encoding
+from ...dialects.iree_encoding.interfaces import (
+    Tensor,
+    is_row_major,
+    plain,
+    storage_key,
+    tensor_encoding,
+)
 from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.stream import executables as stream
 from ...dialects.stream.affinity import TargetSolver, affinity_of
@@ -81,7 +87,9 @@ class Relayouts:
         """
         source = require_ranked(operation, operation.source_encoding)
         result = require_ranked(operation, operation.result_encoding)
-        if storage_key(source) == storage_key(result) or (_is_plain(source) and _is_plain(result)):
+        if storage_key(source) == storage_key(result) or (
+            is_row_major(source) and is_row_major(result)
+        ):
             operation.result.replace_all_uses_with(operation.source)
             Rewriter.erase_op(operation)
             return None
@@ -141,12 +149,6 @@ def _type_label(tensor: Tensor) -> str:
     """`Dx8xf32`: the sizes and the element type of a tensor."""
     sizes = ["D" if size is None else str(size) for size in shape_of(tensor)]
     return "x".join([*sizes, element_label(str(tensor.element_type))])
-
-
-def _is_plain(tensor: Tensor) -> bool:
-    """Return whether a tensor is known to be stored in row-major order."""
-    encoding = tensor_encoding(tensor)
-    return encoding is None or (encoding.is_resolved and encoding.is_identity(tensor))
 
 
 def relayout_block(

@@ -26,6 +26,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import (
     Tensor,
+    is_row_major,
     storage_formulas,
     storage_key,
     tensor_encoding,
@@ -183,10 +184,7 @@ def _growth(encode: TensorEncodeOp) -> int | None:
     if not all(encoding is None or encoding.is_resolved for encoding in encodings):
         return None
     try:
-        if all(
-            encoding is None or encoding.is_identity(tensor)
-            for encoding, tensor in zip(encodings, tensors, strict=True)
-        ):
+        if all(map(is_row_major, tensors)):
             return None
         before, after = (_comparable_bytes(tensor) for tensor in tensors)
     except ValueError:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import tensor_encoding
-from ....dialects.iree_encoding.layouts import PackedStorageAttr
+from ....dialects.iree_encoding.layouts import is_bit_packed
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncAllocaOp
 from ....dialects.stream.parameters import PARAMETER_OPS, parameter_operands
@@ -44,20 +44,17 @@ def _bitcast(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     Raises OperationError if an encoding says that the bytes are in another order.
     """
     dims = values(operation, "result_dims")
-    types = [
-        require_ranked(operation, each)
-        for each in (*operation.operand_types[:1], *operation.result_types)
-    ]
-    encodings = [tensor_encoding(each) for each in types]
-    if types[0] != types[1] and any(
-        not isinstance(each, PackedStorageAttr | None) for each in encodings
-    ):
+    old, new = (
+        require_ranked(operation, each.type) for each in (operation.operands[0], *operation.results)
+    )
+    is_in_order = all(tensor_encoding(each) is None or is_bit_packed(each) for each in (old, new))
+    if old != new and not is_in_order:
         raise OperationError(
             operation,
-            f"views {types[0]} as {types[1]}, but an encoding says in which order the elements of "
+            f"views {old} as {new}, but an encoding says in which order the elements of "
             "one type are: decode the tensor first",
         )
-    size = here.size_of(types[1], dims)
+    size = here.size_of(new, dims)
     own = "operand_dims" if operation.name == "flow.tensor.reshape" else "source_dims"
     _copy_as(host, operation, size, dims, values(operation, own), here)
 
