@@ -16,7 +16,6 @@ reference count at run time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -26,10 +25,11 @@ from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations_of
-from ...ir.locations import located_builder, made_by
+from ...ir.locations import located_builder
 from ...ir.value_flow import loop_inputs
 from ..manager.module_pass import module_pass
 from .analysis.storage import VIEW_LIKE, views_of
+from .analysis.timepoint_cover import TimepointCover
 from .conversion.stored_tensors import PlacedBuilder
 
 HOST_ACCESSES = frozenset({"stream.resource.load", "stream.resource.size", "stream.resource.store"})
@@ -42,22 +42,20 @@ FOLLOWED = HOST_ACCESSES | VIEW_LIKE | {EXECUTE}
 STRUCTURED = frozenset({"scf.for", "scf.if", "scf.index_switch"})
 """Choices and loops in which uses are followed."""
 
-AFTER_OPERANDS = frozenset(
-    {EXECUTE, "stream.resource.alloca", "stream.resource.dealloca", "stream.timepoint.join"}
-)
-"""Operations whose timepoint is reached after those of their operands."""
-
 
 @module_pass("iree-stream-automatic-reference-counting")
 def automatic_reference_counting(module: ModuleOp) -> None:
     """Deallocate resources after their last use."""
+    cover = TimepointCover(module)
     for operation in host_operations_of(module, ResourceAllocaOp):
-        users = _users(operation)
+        users = _users(operation, cover)
         if users is not None:
-            _deallocate(operation, users)
+            _deallocate(operation, users, cover)
 
 
-def _users(alloca: ResourceAllocaOp) -> dict[Operation, list[SSAValue]] | None:
+def _users(
+    alloca: ResourceAllocaOp, cover: TimepointCover
+) -> dict[Operation, list[SSAValue]] | None:
     """Return what uses a resource in its block, each with the timepoints at which that is over.
 
     Return `None` if the resource is deallocated already, or a use cannot be followed.
@@ -67,7 +65,7 @@ def _users(alloca: ResourceAllocaOp) -> dict[Operation, list[SSAValue]] | None:
     for view in views:
         for use in view.uses:
             user = use.operation
-            found = _use_in(alloca.parent, user) if user.name in FOLLOWED else None
+            found = _use_in(alloca.parent, user, cover) if user.name in FOLLOWED else None
             if found is None:
                 return None
             user, timepoints = found
@@ -76,7 +74,9 @@ def _users(alloca: ResourceAllocaOp) -> dict[Operation, list[SSAValue]] | None:
     return users
 
 
-def _use_in(block: Block | None, user: Operation) -> tuple[Operation, Sequence[SSAValue]] | None:
+def _use_in(
+    block: Block | None, user: Operation, cover: TimepointCover
+) -> tuple[Operation, Sequence[SSAValue]] | None:
     """Return the operation of a block that contains a user, and the timepoints of its results.
 
     At these timepoints the use is over. Return `None` if none of the results tells.
@@ -87,7 +87,7 @@ def _use_in(block: Block | None, user: Operation) -> tuple[Operation, Sequence[S
         if outer is None or outer.name not in STRUCTURED:
             return None
         waiting = [each for each in timepoints if not _is_awaited(each, user.parent)]
-        leaving = [_result_after(outer, user.parent, each) for each in waiting]
+        leaving = [_result_after(outer, user.parent, each, cover) for each in waiting]
         timepoints = [each for each in leaving if each is not None]
         if len(timepoints) < len(waiting):
             return None
@@ -101,7 +101,9 @@ def _is_awaited(timepoint: SSAValue, block: Block | None) -> bool:
     return any(user.name == AWAIT and user.parent is block for user in users)
 
 
-def _result_after(outer: Operation, block: Block | None, timepoint: SSAValue) -> SSAValue | None:
+def _result_after(
+    outer: Operation, block: Block | None, timepoint: SSAValue, cover: TimepointCover
+) -> SSAValue | None:
     """Return the result of a choice or loop that is reached after a timepoint of its block.
 
     A loop must wait for it in its next iteration, too.
@@ -109,27 +111,15 @@ def _result_after(outer: Operation, block: Block | None, timepoint: SSAValue) ->
     end = None if block is None else block.last_op
     carried = loop_inputs(outer)
     for index, value in enumerate(() if end is None else end.operands):
-        is_carried = not carried or _is_after(timepoint, carried[index])
-        if is_carried and _is_after(value, timepoint):
+        is_carried = not carried or cover.covers(timepoint, carried[index])
+        if is_carried and cover.covers(value, timepoint):
             return outer.results[index]
     return None
 
 
-def _is_after(value: SSAValue, timepoint: SSAValue) -> bool:
-    """Return whether a timepoint is known to be reached after another one."""
-    pending, seen = [value], set[SSAValue]()
-    while pending:
-        value = pending.pop()
-        if value is timepoint:
-            return True
-        if value not in seen and made_by(value, *AFTER_OPERANDS) is not None:
-            seen.add(value)
-            operands = cast(Operation, value.owner).operands
-            pending += [each for each in operands if isinstance(each.type, TimepointType)]
-    return False
-
-
-def _deallocate(alloca: ResourceAllocaOp, users: dict[Operation, list[SSAValue]]) -> None:
+def _deallocate(
+    alloca: ResourceAllocaOp, users: dict[Operation, list[SSAValue]], cover: TimepointCover
+) -> None:
     last: Operation = alloca
     waits: dict[SSAValue, None] = {}
     following: Operation | None = alloca
@@ -138,7 +128,7 @@ def _deallocate(alloca: ResourceAllocaOp, users: dict[Operation, list[SSAValue]]
             last = following
             waits |= dict.fromkeys(users[following])
         following = following.next_op
-    if not any(_is_after(wait, alloca.result_timepoint) for wait in waits):
+    if not any(cover.covers(wait, alloca.result_timepoint) for wait in waits):
         waits = {alloca.result_timepoint: None, **waits}
     here = PlacedBuilder(located_builder(InsertPoint.after(last), alloca), alloca.affinity)
     reached = joined(list(waits) or [alloca.result_timepoint], here.builder)

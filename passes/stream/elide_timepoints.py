@@ -9,156 +9,17 @@ host has awaited, need not be waited for.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ...dialects.stream.regions import TimepointAwaitOp, TimepointImmediateOp, TimepointJoinOp
-from ...dialects.stream.types import TimepointType
-from ...ir.host_programs import (
-    CALLS,
-    FUNCTIONS_AND_INITIALIZERS,
-    GLOBAL_LOAD,
-    GLOBAL_STORE,
-    host_operations,
-)
-from ...ir.locations import made_by
+from ...dialects.stream.regions import TimepointAwaitOp, TimepointJoinOp
+from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.regions import inner_blocks
-from ...ir.symbols import root_symbol, symbols_in, visibility
-from ...ir.syntax.assembly_format import values
-from ...ir.value_flow import function_with_argument, value_flow
 from ..manager.module_pass import module_pass
-
-TIMEPOINT = TimepointType()
-Timepoints = frozenset[SSAValue]
-NOTHING: Timepoints = frozenset()
-
-
-class TimepointCover:
-    """Which timepoints of a module are reached from the start, and which when others are.
-
-        %u = stream.cmd.execute await(%t) ...           // %u covers %t
-        %x = scf.if %c { yield %t } else { yield %u }   // %x covers %t: both that it may be do
-
-    A timepoint is immediate if all that it may be are: what branches, regions, and calls of private
-    functions forward to it, or what is stored in the private global from which it is loaded.
-    """
-
-    def __init__(self, module: ModuleOp) -> None:
-        self._operations = tuple(host_operations(module))
-        self._sources: dict[SSAValue, list[SSAValue]] = defaultdict(list)
-        for source, target in value_flow(self._operations):
-            if source.type == target.type == TIMEPOINT:
-                self._sources[target].append(source)
-        for operation in self._operations:
-            if isinstance(operation, TimepointJoinOp):
-                self._sources[operation.results[0]] += operation.operands
-        self._stored = _stored_timepoints(module, self._operations)
-        self._covered: dict[SSAValue, Timepoints] = {}
-        self.immediate = self._find_immediate()
-        """The timepoints that are reached from the start."""
-        self._find_covered()
-
-    def covered_by(self, timepoint: SSAValue) -> Timepoints:
-        """Return the timepoints that are reached when another one is, which is among them."""
-        return self._covered.get(timepoint, NOTHING) | {timepoint}
-
-    def _find_immediate(self) -> Timepoints:
-        """Assume that all known timepoints are immediate, and drop those with one that is not."""
-        given = {
-            operation.results[0]
-            for operation in self._operations
-            if isinstance(operation, TimepointImmediateOp)
-        }
-        sources = {
-            target: found
-            for target, found in self._sources.items()
-            if not _is_given_by_others(target)
-        }
-        for operation in self._operations:
-            if operation.name == GLOBAL_LOAD:
-                stored = self._stored.get(root_symbol(operation, "global"))
-                if stored is not None:
-                    sources[operation.results[0]] = stored
-        found, before = given | set(sources), -1
-        while len(found) != before:
-            before = len(found)
-            found = given | {
-                target
-                for target in found
-                if target in sources and all(source in found for source in sources[target])
-            }
-        return frozenset(found)
-
-    def _find_covered(self) -> None:
-        """Find what operations and forwarded values cover, until nothing changes."""
-        changed = True
-        while changed:
-            changed = False
-            for timepoint in _timepoints(self._operations):
-                covered = self._covered_now(timepoint)
-                if covered is not None and self._covered.get(timepoint) != covered:
-                    self._covered[timepoint] = covered
-                    changed = True
-
-    def _covered_now(self, timepoint: SSAValue) -> Timepoints | None:
-        """Return what a timepoint covers; `None` if nothing is known of what it may be, as yet."""
-        owner = timepoint.owner
-        if isinstance(owner, Operation) and owner.name.startswith("stream."):
-            waits = self._sources.get(timepoint) or values(owner, "await_timepoint")
-            return NOTHING.union(*map(self.covered_by, waits))
-        if _enters_function(timepoint) or timepoint not in self._sources:
-            return NOTHING
-        # Values that are not known yet are those of later iterations, and restrict nothing so far.
-        known = [
-            self.covered_by(source)
-            for source in self._sources[timepoint]
-            if source in self._covered
-        ]
-        return known[0].intersection(*known[1:]) if known else None
-
-
-def _stored_timepoints(
-    module: ModuleOp, operations: Sequence[Operation]
-) -> Mapping[str, list[SSAValue]]:
-    """Return all that private globals of timepoints may hold, except for immediate ones."""
-    stored: dict[str, list[SSAValue]] = {
-        name: []
-        for name, symbol in symbols_in(module, ("util.global",)).items()
-        if visibility(symbol) == "private" and symbol.properties.get("type") == TIMEPOINT
-    }
-    for operation in operations:
-        if operation.name == GLOBAL_STORE:
-            stored.get(root_symbol(operation, "global"), []).append(operation.operands[0])
-        elif operation.name == "util.global.address":
-            stored.pop(root_symbol(operation, "global"), None)
-    return stored
-
-
-def _timepoints(operations: Sequence[Operation]) -> Iterator[SSAValue]:
-    """Yield all timepoints."""
-    for operation in operations:
-        for region in operation.regions:
-            for block in region.blocks:
-                yield from (each for each in block.args if each.type == TIMEPOINT)
-        yield from (each for each in operation.results if each.type == TIMEPOINT)
-
-
-def _enters_function(value: SSAValue) -> bool:
-    """Return whether a value is an argument of a function or the result of a call.
-
-    What other functions cover has no name in this one.
-    """
-    return function_with_argument(value) is not None or made_by(value, *CALLS) is not None
-
-
-def _is_given_by_others(value: SSAValue) -> bool:
-    """Return whether a value is an argument of a function that other programs may call."""
-    function = function_with_argument(value)
-    return function is not None and visibility(function) != "private"
+from .analysis.timepoint_cover import TimepointCover, Timepoints
 
 
 @module_pass("iree-stream-elide-timepoints")
@@ -197,6 +58,6 @@ def _needed(
     needed = [each for each in dict.fromkeys(timepoints) if each not in reached]
     for timepoint in tuple(needed):
         others = [other for other in needed if other is not timepoint]
-        if any(timepoint in cover.covered_by(other) for other in others):
+        if any(cover.covers(other, timepoint) for other in others):
             needed = others
     return needed or [timepoints[0]]
