@@ -25,7 +25,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
-from ...dialects.stream.regions import TimepointAwaitOp
+from ...dialects.stream.regions import TimepointAwaitOp, joined
 from ...dialects.stream.types import TimepointType
 from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations
@@ -33,7 +33,7 @@ from ...ir.locations import builder_before, replace_by
 from ...ir.syntax.assembly_format import values
 from ..manager.module_pass import module_pass
 from .analysis.storage import storage_flow, views_of
-from .scheduling.carried_timepoints import CarriedTimepoints, awaited, joined
+from .scheduling.carried_timepoints import CarriedTimepoints, before_awaits
 from .scheduling.lifetimes import Lifetimes
 
 Users = dict[tuple[Block | None, SSAValue], list[SSAValue]]
@@ -68,7 +68,7 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
     resources: list[SSAValue] = []
     roots: list[SSAValue] = []
     for index, operand in enumerate(execute.resource_operands):
-        value, own = awaited(operand)
+        value, own = before_awaits(operand)
         waits |= dict.fromkeys(own)
         resources.append(value)
         roots.append(_root_of(value))
@@ -94,7 +94,7 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
 
 def _replace_barrier(barrier: Operation) -> None:
     """Replace a timepoint barrier by the timepoint of its resource, if that is known."""
-    value, waits = awaited(barrier.operands[0])
+    value, waits = before_awaits(barrier.operands[0])
     if waits:
         Rewriter.replace_op(barrier, [], [value, joined(waits, builder_before(barrier))])
 

@@ -28,13 +28,14 @@ from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.types import ResourceType, lifetime_of
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
-from ...ir.locations import located_builder
-from ...ir.regions import inner_blocks
+from ...ir.locations import builder_before, located_builder
+from ...ir.regions import inner_blocks, replace_other_uses
 from ...ir.rules import Rules
 from ...ir.symbols import root_symbol, visibility
 from ...ir.value_flow import returned_values, value_flow
 from ..manager.module_pass import module_pass
 from .analysis.storage import is_resource, storage_flow, stored_in
+from .conversion.stored_tensors import transferred
 
 CAST, CONSTANT = "stream.async.cast", "stream.async.constant"
 OPEN = "*"
@@ -235,20 +236,9 @@ def _replace_cast(operation: Operation) -> None:
         source.name_hint = source.name_hint or result.name_hint
         Rewriter.erase_op(operation)
         return
-    copy = _copy_of(operation, source, operation.operands[1], result.type)
-    Rewriter.replace_op(operation, copy)
-
-
-def _copy_of(operation: Operation, source: SSAValue, size: SSAValue, type_: Attribute) -> Operation:
-    """Build a copy with another lifetime on the operation's device."""
-    affinity = affinity_of(operation)
-    copy = AsyncTransferOp.build(
-        operands=[source, size, size],
-        result_types=[type_],
-        properties={"source_affinity": affinity, "target_affinity": affinity},
-    )
-    copy.location = operation.location
-    return copy
+    here, builder = affinity_of(operation), builder_before(operation)
+    copy = transferred(source, operation.operands[1], here, here, builder, result.type)
+    Rewriter.replace_op(operation, [], [copy])
 
 
 def _copy_constant(operation: Operation) -> None:
@@ -256,10 +246,9 @@ def _copy_constant(operation: Operation) -> None:
     result, type_ = operation.results[0], ResourceType(StringAttr("constant"))
     if result.type == type_:
         return
-    builder = located_builder(InsertPoint.after(operation), operation)
-    copy = _copy_of(operation, result, operation.operands[0], result.type)
-    result.replace_all_uses_with(builder.insert(copy).results[0])
-    copy.operands[0] = result
+    here, builder = affinity_of(operation), located_builder(InsertPoint.after(operation), operation)
+    copy = transferred(result, operation.operands[0], here, here, builder, result.type)
+    replace_other_uses(result, copy)
     Rewriter.replace_value_with_new_type(result, type_)
 
 

@@ -173,9 +173,22 @@ def transfer(
     type_: ResourceType = UNKNOWN,
 ) -> StoredTensor:
     """Emit a transfer to another device. The layout of the bytes does not change."""
-    operation = AsyncTransferOp.build(
-        operands=[stored.resource, stored.size, stored.size],
+    resource = transferred(stored.resource, stored.size, source, target, builder, type_)
+    return replace(stored, resource=resource)
+
+
+def transferred(
+    resource: SSAValue,
+    size: SSAValue,
+    source: Attribute | None,
+    target: Attribute | None,
+    builder: Builder,
+    type_: Attribute,
+) -> SSAValue:
+    """Emit a transfer of a resource of `size` bytes; return the result, of type `type_`."""
+    transfer = AsyncTransferOp.build(
+        operands=[resource, size, size],
         result_types=[type_],
         properties={"source_affinity": source, "target_affinity": target},
     )
-    return replace(stored, resource=builder.insert(operation).result)
+    return builder.insert(transfer).result

@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.stream import regions
-from ....dialects.stream.regions import TimepointAwaitOp, joined
+from ....dialects.stream.regions import TimepointAwaitOp, awaited, joined
 from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, TimepointType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
@@ -35,7 +34,7 @@ from ....ir.host_programs import (
 )
 from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
 from ....ir.regions import detach_regions, inner_blocks
-from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
+from ....ir.symbols import fresh_name, names_in, references_of, root_symbol, visibility
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
 
@@ -82,7 +81,7 @@ class CarriedTimepoints:
     def forward_timepoints(self) -> None:
         """Pass on timepoints with resources instead of waiting for them."""
         for operation, index in self._forwarding:
-            value, waits = awaited(operation.operands[index])
+            value, waits = before_awaits(operation.operands[index])
             operation.operands[index] = value
             operation.operands[index + 1] = joined(waits, builder_before(operation))
         for operation in host_operations_of(self._module, GlobalStoreOp):
@@ -171,7 +170,7 @@ class CarriedTimepoints:
         name = self._globals.get(root_symbol(store, "global"))
         if name is None:
             return
-        value, waits = awaited(store.value)
+        value, waits = before_awaits(store.value)
         if all(map(_is_loaded, waits)) or in_initializer(store):
             store.operands[0] = value
         else:
@@ -188,7 +187,7 @@ class CarriedTimepoints:
             query = builder.insert(ResourceSizeOp.build(operands=[value], result_types=[INDEX]))
             self._sizes.append(query)
             size = query.results[0]
-        ready = regions.awaited(value, size, timepoint, builder)
+        ready = awaited(value, size, timepoint, builder)
         for use in uses:
             use.operation.operands[use.index] = ready
 
@@ -198,7 +197,7 @@ def with_timepoint(type_: Attribute) -> Sequence[Attribute]:
     return (type_, TIMEPOINT) if isinstance(type_, ResourceType) else (type_,)
 
 
-def awaited(value: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
+def before_awaits(value: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
     """Return a resource before all awaits, and the timepoints that these wait for."""
     waits: dict[SSAValue, None] = {}
     while isinstance(value, OpResult) and isinstance(value.op, TimepointAwaitOp):
@@ -211,9 +210,9 @@ def _private_functions(module: ModuleOp) -> dict[str, Operation]:
     """Return the private functions that are only used in calls of this module, by name."""
     functions: dict[str, Operation] = {}
     for operation in module.body.block.ops:
-        private = operation.properties.get("sym_visibility") == StringAttr("private")
-        if private and isinstance(operation, FuncOp) and operation.regions[0].blocks:
-            functions[operation.sym_name.data] = operation
+        is_defined = isinstance(operation, FuncOp) and operation.regions[0].blocks
+        if is_defined and visibility(operation) == "private":
+            functions[root_symbol(operation, "sym_name")] = operation
     for operation in module.walk():
         if not isinstance(operation, CallOp):
             for reference in references_of(operation):
