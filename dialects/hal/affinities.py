@@ -80,6 +80,11 @@ class DeviceAffinityAttr(SingleDeviceAffinity):
     name = "hal.device.affinity"
 
 
+def device_affinity(name: str) -> DeviceAffinityAttr:
+    """Return the affinity to the device that the module defines under a name, on any queue."""
+    return DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
+
+
 @irdl_attr_definition
 class DevicePromiseAttr(SingleDeviceAffinity):
     """An affinity to a device that may be defined later."""
@@ -146,7 +151,7 @@ class HalAffinityAnalysis(AffinityAnalysisDialectInterface):
         names = DeviceTargets(module).names()
         if len(names) != 1:
             return None
-        return DeviceAffinityAttr.new([SymbolRefAttr(names[0]), NoneAttr()])
+        return device_affinity(names[0])
 
 
 class DeviceTargets:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from ...dialects.hal.affinities import DeviceAffinityAttr
+from ...dialects.hal.affinities import device_affinity
 from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
 from ...dialects.stream.affinity import TargetsUnknownError
 from ...ir.structural_hash import AttributeNumbers
@@ -42,9 +42,9 @@ def _targets(ctx: Context, module: ModuleOp) -> set[Attribute]:
     for operation in module.body.block.ops:
         if operation.name != "util.global" or operation.properties.get("type") != DEVICE:
             continue
-        name = SymbolRefAttr(root_symbol(operation, "sym_name"))
+        affinity = device_affinity(root_symbol(operation, "sym_name"))
         try:
-            targets = affinities.targets(DeviceAffinityAttr.new([name, NoneAttr()]), operation)
+            targets = affinities.targets(affinity, operation)
         except TargetsUnknownError:
             continue
         found.update(target.target for target in targets)

@@ -12,19 +12,12 @@ from platform import machine
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    ModuleOp,
-    NoneAttr,
-    StringAttr,
-    SymbolRefAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NoneAttr, StringAttr
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.hal.affinities import DeviceAffinityAttr, DeviceTargets
+from ...dialects.hal.affinities import DeviceTargets, device_affinity
 from ...dialects.hal.dialect import Hal
 from ...dialects.hal.targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
 from ...dialects.iree_cpu import CpuEncodingResolverAttr
@@ -62,7 +55,7 @@ class AssignDevicesPass(ModulePass):
         features = host_features() if self.cpu_features == HOST else self.cpu_features
         device = GlobalOp(name, DEVICE, local_device(features, has_layouts=self.layouts))
         located_builder(InsertPoint.at_start(op.body.block), op).insert(device)
-        op.attributes[DEFAULT_AFFINITY] = DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
+        op.attributes[DEFAULT_AFFINITY] = device_affinity(name)
 
 
 def local_device(features: str, *, has_layouts: bool) -> DeviceTargetAttr:

@@ -38,6 +38,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.hal.affinities import device_affinity
 from ...dialects.hal.targets import DEVICE
 from ...dialects.shard.boundary import PER_PROCESS_GRID, process_devices
 from ...dialects.shard.grids import ProcessLinearIndexOp
@@ -52,7 +53,7 @@ from ...ir.locations import locate
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
 from ..stream.analysis.affinity_targets import AffinityTargets
-from .placement.process_devices import affinity_of_device, name_of, place_processes, select_device
+from .placement.process_devices import name_of, place_processes, select_device
 
 INDEX = IndexType()
 ENTRY_POINT = ("iree.abi.stub", "iree.reflection")
@@ -204,7 +205,7 @@ class Specialization:
             for member in members
             if (name := name_of(member))
         }
-        replacer = _DeviceReplacer(self._name, affinity_of_device(device))
+        replacer = _DeviceReplacer(self._name, device_affinity(device))
         copies: list[Operation] = []
         for member in members:
             copy = member.clone()

@@ -19,17 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    ModuleOp,
-    NoneAttr,
-    SymbolRefAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
-from ....dialects.hal.affinities import DeviceAffinityAttr
+from ....dialects.hal.affinities import device_affinity
 from ....dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
 from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, PER_PROCESS_GRID, process_devices
 from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
@@ -148,14 +141,9 @@ def _place(
     for operation in module.body.block.ops:
         of = operation.attributes.get(PER_PROCESS_GRID)
         if isinstance(of, SymbolRefAttr) and of.root_reference.data in grids:
-            return affinity_of_device(name_of(operation))
+            return device_affinity(name_of(operation))
     name = select_device(module, tuple(names), f"{name_of(grid)}_device", name_of(grid))
-    return affinity_of_device(name)
-
-
-def affinity_of_device(name: str) -> DeviceAffinityAttr:
-    """Return the affinity of a device that the module defines."""
-    return DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
+    return device_affinity(name)
 
 
 def select_device(
