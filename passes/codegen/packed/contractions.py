@@ -15,10 +15,10 @@ from ....dialects.iree_encoding.attributes import dimension_map
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import NAMED_CLASSES, GenericOp
-from ....dialects.linalg.structured_view import StructuredView, structured_view
+from ....dialects.linalg.structured_view import StructuredView
 from ....tiling.contractions import LHS, RESULT, RHS, ContractionOperand, DimensionMap, Role
 from ....tiling.packed_layouts import PackedLayout
-from ...encoding.analysis.contraction_matching import unsigned_factors
+from ...encoding.analysis.contraction_matching import unsigned_factors, view_of_tensors
 from ...sizes.dimension_sizes import Size
 from .elementwise import copy_of
 from .values import PackedValues, typed
@@ -70,8 +70,8 @@ def packed_product(operation: Operation, layouts: tuple[PackedLayout, ...]) -> P
 
     Return `None` if it is not a sum of products, or if the layouts do not make a product of tiles.
     """
-    view = structured_view(operation)
-    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
+    view = view_of_tensors(operation, 2)
+    if view is None:
         return None
     maps = tuple(dimension_map(map_) for map_ in view.maps)
     roles = ContractionOperand(RESULT, (), maps, maps[RESULT]).roles()
@@ -285,36 +285,48 @@ def lower_convolution(
     `layouts` are those of the two factors and the result. Return `None` if the operation is not a
     sum of products, if nothing is tiled, or if the tensors do not tile the same loops alike.
     """
-    view = structured_view(operation)
-    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
+    view = view_of_tensors(operation, 2)
+    if view is None or unsigned_factors(view.body) is None:
         return None
-    if unsigned_factors(view.body) is None:
+    tiled = _tiled_loops(view, layouts)
+    if not tiled:
         return None
+    pairs = zip(view.maps, layouts, strict=True)
+    maps = [_on_tiles(map_, layout, tiled) for map_, layout in pairs]
+    known = [map_ for map_ in maps if map_ is not None]
+    if len(known) < len(maps):
+        return None
+    tensors = zip((*view.inputs, *view.outputs), layouts, strict=True)
+    left, right, start = (values.form(value, layout) for value, layout in tensors)
+    iterators = [*view.iterators, *(view.iterators[loop] for loop in tiled)]
+    generic = GenericOp([left, right], [start], copy_of(view.body), known, iterators)
+    return values.builder.insert(generic).results[0]
+
+
+def _tiled_loops(view: StructuredView, layouts: tuple[PackedLayout, ...]) -> tuple[int, ...]:
+    """Return the loops along which tensors are tiled, in order of appearance.
+
+    The result is empty if two tensors tile one loop differently, or a tile is along no single loop.
+    """
     tiles: dict[int, int] = {}
     for map_, layout in zip(view.maps, layouts, strict=True):
         for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
             loop = map_.results[position]
             if not isinstance(loop, AffineDimExpr) or tiles.setdefault(loop.position, tile) != tile:
-                return None
-    loops = len(view.iterators)
-    inner = {loop: loops + number for number, loop in enumerate(tiles)}
-    maps: list[AffineMap] = []
-    for map_, layout in zip(view.maps, layouts, strict=True):
-        tiled = {map_.results[position] for position in layout.inner_positions}
-        used = {e.position for r in map_.results for e in r.dfs() if isinstance(e, AffineDimExpr)}
-        if {AffineExpr.dimension(loop) for loop in used & set(tiles)} != tiled:
-            return None
-        order = layout.outer_permutation or range(len(map_.results))
-        results = [map_.results[position] for position in order]
-        for position in layout.inner_positions:
-            loop = map_.results[position]
-            if isinstance(loop, AffineDimExpr):
-                results.append(AffineExpr.dimension(inner[loop.position]))
-        maps.append(AffineMap(loops + len(tiles), 0, tuple(results)))
-    if not tiles:
+                return ()
+    return tuple(tiles)
+
+
+def _on_tiles(map_: AffineMap, layout: PackedLayout, tiled: tuple[int, ...]) -> AffineMap | None:
+    """Return the map by which a packed tensor is read, given that by which it is read unpacked.
+
+    Behind the old loops there is a loop inside of tiles for each loop in `tiled`. Return `None` if
+    the tensor is not tiled along one of these that it is read by.
+    """
+    inside = [cast(AffineDimExpr, map_.results[p]).position for p in layout.inner_positions]
+    if map_.used_dims() & set(tiled) != set(inside):
         return None
-    tensors = zip((*view.inputs, *view.outputs), layouts, strict=True)
-    left, right, start = (values.form(value, layout) for value, layout in tensors)
-    iterators = [*view.iterators, *(view.iterators[loop] for loop in tiles)]
-    generic = GenericOp([left, right], [start], copy_of(view.body), maps, iterators)
-    return values.builder.insert(generic).results[0]
+    order = layout.outer_permutation or range(len(map_.results))
+    outer = [map_.results[position] for position in order]
+    inner = [AffineExpr.dimension(map_.num_dims + tiled.index(loop)) for loop in inside]
+    return AffineMap(map_.num_dims + len(tiled), 0, (*outer, *inner))

@@ -104,22 +104,16 @@ def lower_in_memory(
         return None
     if not all(loops.keeps_tiles(map_) for _, map_ in tensors if map_ != alike):
         return None
-    operands: list[SSAValue] = []
-    maps: list[AffineMap] = []
+    operands: list[MappedOperand] = []
     for value, map_ in pairs:
         if not isinstance(value.type, TensorType):
-            operands.append(value)
-            maps.append(AffineMap(loops.count, 0, ()))
+            operands.append((value, AffineMap(loops.count, 0, ())))
         elif map_ == alike:
-            operands.append(values.memory_form(value, layout))
-            maps.append(AffineMap.identity(loops.count))
+            operands.append((values.memory_form(value, layout), AffineMap.identity(loops.count)))
         else:
             wanted = _operand_layout(values, value, map_, loops)
-            operands.append(values.form(value, wanted))
-            maps.append(_packed_map(map_, wanted, loops))
-    count = len(view.inputs)
-    generic = GenericOp(operands[:count], operands[count:], body, maps)
-    return list(values.builder.insert(generic).results)
+            operands.append((values.form(value, wanted), _packed_map(map_, wanted, loops)))
+    return _generic(values, operands, len(view.inputs), body)
 
 
 def lower_elementwise(
@@ -139,12 +133,10 @@ def lower_elementwise(
     body = None if loops is None else _body_on_tiles(view.body, loops, layout)
     if loops is None or body is None:
         return None
-    operands: list[SSAValue] = []
-    maps: list[AffineMap] = []
+    operands: list[MappedOperand] = []
     for value, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
         if not isinstance(value.type, TensorType):
-            operands.append(value)
-            maps.append(AffineMap(loops.count, 0, ()))
+            operands.append((value, AffineMap(loops.count, 0, ())))
             continue
         if not all(isinstance(result, AffineDimExpr) for result in map_.results):
             return None
@@ -154,10 +146,20 @@ def lower_elementwise(
             if replace(wanted, queried_operand=layout.queried_operand) != layout:
                 return None
             wanted = layout
-        operands.append(values.form(value, wanted))
-        maps.append(_packed_map(map_, wanted, loops))
-    count = len(view.inputs)
-    generic = GenericOp(operands[:count], operands[count:], body, maps)
+        operands.append((values.form(value, wanted), _packed_map(map_, wanted, loops)))
+    return _generic(values, operands, len(view.inputs), body)
+
+
+MappedOperand = tuple[SSAValue, AffineMap]
+"""An operand of a `linalg.generic`, and the map by which it is read."""
+
+
+def _generic(
+    values: PackedValues, operands: Sequence[MappedOperand], inputs: int, body: Region
+) -> list[SSAValue]:
+    """Emit a parallel `linalg.generic`, the first `inputs` of whose operands are its inputs."""
+    tensors, maps = zip(*operands, strict=True)
+    generic = GenericOp(tensors[:inputs], tensors[inputs:], body, maps)
     return list(values.builder.insert(generic).results)
 
 

@@ -17,12 +17,12 @@ from ....dialects.iree_codegen import InnerTiledOp
 from ....dialects.iree_encoding.attributes import dimension_map
 from ....dialects.iree_encoding.interfaces import EncodingSolverInterface, Tensor
 from ....dialects.linalg.base import IteratorTypeAttr
-from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....dialects.linalg.structured_view import IteratorType, StructuredView
 from ....ir.tensor_types import element_of
 from ....tiling.contractions import ContractionOperand, Role
 from ....tiling.gpu_scaled_intrinsics import SCALED_RESULT, SCALED_SIDES
 from ....tiling.packed_layouts import PackedLayout
-from ...encoding.analysis.contraction_matching import scales_factors
+from ...encoding.analysis.contraction_matching import scales_factors, view_of_tensors
 from .contractions import ROLES_OF, packed_product
 from .values import PackedValues
 
@@ -115,8 +115,8 @@ def _product(operation: Operation, layouts: tuple[PackedLayout, ...]) -> TiledPr
 
 def _scaled_product(operation: Operation, layouts: tuple[PackedLayout, ...]) -> TiledProduct | None:
     """Return the product of two tiled factors with scales; `None` if an operation computes none."""
-    view = structured_view(operation) if len(layouts) == len(SCALED_SIDES) else None
-    if view is None or len(view.outputs) != 1 or not scales_factors(view.body):
+    view = view_of_tensors(operation, len(layouts) - 1)
+    if view is None or len(layouts) != len(SCALED_SIDES) or not scales_factors(view.body):
         return None
     maps = tuple(dimension_map(map_) for map_ in view.maps)
     roles = ContractionOperand(SCALED_RESULT, (), maps, maps[-1]).roles()

@@ -157,11 +157,17 @@ def unencoded_view(operation: Operation, inputs: int) -> StructuredView | None:
 
     Return `None` for any other operation.
     """
+    view = view_of_tensors(operation, inputs)
+    tensors = [] if view is None else [ranked(value) for value in (*view.inputs, *view.outputs)]
+    if any(tensor is None or tensor_encoding(tensor) is not None for tensor in tensors):
+        return None
+    return view
+
+
+def view_of_tensors(operation: Operation, inputs: int) -> StructuredView | None:
+    """Return the view of an operation on tensors with so many inputs and one result, or `None`."""
     view = structured_view(operation)
     if view is None or len(view.inputs) != inputs or len(view.outputs) != 1:
-        return None
-    tensors = [ranked(value) for value in (*view.inputs, *view.outputs)]
-    if any(tensor is None or tensor_encoding(tensor) is not None for tensor in tensors):
         return None
     return view if operation.results else None
 
