@@ -45,7 +45,6 @@ def place_processes(module: ModuleOp) -> None:
     }
     if not grids:
         return
-    affinities: dict[tuple[AffinityAttribute, ...], Attribute] = {}
     functions = {
         name: function
         for name, function in symbols_in(module, FUNCTIONS).items()
@@ -55,25 +54,33 @@ def place_processes(module: ModuleOp) -> None:
     placed: set[Operation] = set()
     for name, function in functions.items():
         grid = _grid_of(function, grids)
-        if grid is None:
-            continue
-        devices = process_devices(grid) or ()
-        if devices not in affinities:
-            affinities[devices] = _place(module, grid, devices)
-        reached = [functions[callee] for callee in graph.reached_from([name])]
-        if len(set(devices)) > 1:
-            _refuse_devices(reached, grid, devices)
-        _place_function(function, affinities[devices], grid)
-        _place_state(module, reached, affinities[devices], grid)
-        for callee in reached:
-            if visibility(callee) == "private":
-                callee.attributes.setdefault(DEFAULT_AFFINITY, affinities[devices])
-        placed |= set(reached)
+        if grid is not None:
+            reached = [functions[callee] for callee in graph.reached_from([name])]
+            _place_on_grid(module, function, reached, grid)
+            placed |= set(reached)
     devices = process_devices(next(iter(grids.values())))
     if devices and DEFAULT_AFFINITY not in module.attributes:
         for function in functions.values():
             if function not in placed:
                 function.attributes.setdefault(DEFAULT_AFFINITY, devices[0])
+
+
+def _place_on_grid(
+    module: ModuleOp, function: Operation, reached: Sequence[Operation], grid: Operation
+) -> None:
+    """Place a function on a grid's devices, with the functions that it reaches and their state.
+
+    `reached` includes the function itself. Raises OperationError as `place_processes` does.
+    """
+    devices = process_devices(grid) or ()
+    affinity = _process_affinity(module, grid, devices)
+    if len(set(devices)) > 1:
+        _refuse_devices(reached, grid, devices)
+    _place_function(function, affinity, grid)
+    _place_state(module, reached, affinity, grid)
+    for callee in reached:
+        if visibility(callee) == "private":
+            callee.attributes.setdefault(DEFAULT_AFFINITY, affinity)
 
 
 def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | None:
@@ -126,10 +133,13 @@ def _refuse_devices(
                     )
 
 
-def _place(
+def _process_affinity(
     module: ModuleOp, grid: Operation, devices: tuple[AffinityAttribute, ...]
 ) -> AffinityAttribute:
-    """Return the affinity that stands for the device of whichever process runs the program."""
+    """Return the affinity that stands for the device of whichever process runs the program.
+
+    A global that selects the device is defined once for all grids with the same devices.
+    """
     if len(set(devices)) == 1:
         return devices[0]
     names = dict.fromkeys(name for affinity in devices for name in affinity.device_names())

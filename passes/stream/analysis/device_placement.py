@@ -55,10 +55,8 @@ class DevicePlacement:
         """The inferred devices of mutable globals without affinity."""
         self._loads: dict[Operation, list[OpResult]] = {}
         for operation in operations:
-            if (
-                operation.name == GLOBAL_LOAD
-                and (variable := self._global_of(operation)) is not None
-            ):
+            variable = self._global_of(operation) if operation.name == GLOBAL_LOAD else None
+            if variable is not None:
                 self._loads.setdefault(variable, []).append(operation.results[0])
         self._changed = True
         while self._changed:
@@ -83,7 +81,7 @@ class DevicePlacement:
         for result in operation.results:
             if (affinity := self._affinities.get(result)) is not None:
                 return affinity
-        if not any(result.type.name == "tensor" for result in operation.results):
+        if not any(map(_is_tensor, operation.results)):
             # It returns numbers, which it computes from tensors that its regions read.
             for value in captured(operation):
                 if not self.is_flexible(value) and (affinity := self.known(value)) is not None:
@@ -160,11 +158,7 @@ class DevicePlacement:
             # Another load may have placed the global.
             self.load(operation)
         for result in operation.results:
-            if (
-                result in self._affinities
-                or self.is_flexible(result)
-                or result.type.name != "tensor"
-            ):
+            if result in self._affinities or self.is_flexible(result) or not _is_tensor(result):
                 continue
             moves = [use for use in result.uses if use.operation.name in MOVES]
             readers = [use for use in result.uses if use.operation.name not in MOVES]
@@ -218,14 +212,14 @@ class DevicePlacement:
         if block is None:
             return
         for index, argument in enumerate(block.args):
-            if argument.type.name == "tensor":
+            if _is_tensor(argument):
                 affinity = boundary_affinity(function, "arg_attrs", index)
                 self.assign(argument, affinity or self.default_for(block))
 
     def load(self, operation: Operation) -> None:
         """Place a load where its global is; any other load of it may have placed the global."""
         result = operation.results[0]
-        if result.type.name == "tensor" and not self.is_flexible(result):
+        if _is_tensor(result) and not self.is_flexible(result):
             self.assign(result, self.of_global(operation) or own_affinity(operation))
             self._put_global(operation, result)
 
@@ -244,8 +238,11 @@ def _may_place(operation: Operation) -> bool:
     """Return whether the device of a tensor may follow from an operation."""
     if operation.name in flow_rule:
         return True
-    values = (*operation.operands, *operation.results)
-    return any(value.type.name == "tensor" for value in values)
+    return any(map(_is_tensor, (*operation.operands, *operation.results)))
+
+
+def _is_tensor(value: SSAValue) -> bool:
+    return value.type.name == "tensor"
 
 
 def _is_anywhere(variable: Operation) -> bool:
@@ -272,29 +269,22 @@ def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
     """Propagate devices through control flow, and from operands to results of other operations."""
     # A loop's carried argument and its result are on one device, whichever is placed first.
     for result, argument in zip(operation.results, loop_inputs(operation), strict=False):
-        if result.type.name == "tensor":
-            placement.assign(argument, placement.known(result))
+        placement.assign(argument, placement.known(result))
     forwarded = list(forwards(operation))
     for first, inputs in forwarded:
         for operand, value in zip(operation.operands[first:], inputs, strict=False):
-            if operand.type.name == "tensor":
-                placement.assign(value, placement.known(operand))
-    if forwarded:
+            placement.assign(value, placement.known(operand))
+    tensors = list(filter(_is_tensor, operation.results))
+    if forwarded or not tensors:
         return
-    tensors = [result for result in operation.results if result.type.name == "tensor"]
-    if not tensors:
-        return
-    affinity = own_affinity(operation)
-    for operand in operation.operands:
-        if affinity is not None:
-            break
-        if operand.type.name == "tensor" and not placement.is_flexible(operand):
-            affinity = placement.known(operand)
+    fixed = (each for each in operation.operands if not placement.is_flexible(each))
+    known = (placement.known(operand) for operand in fixed)
+    affinity = own_affinity(operation) or next((each for each in known if each is not None), None)
     for result in tensors:
         placement.assign(result, affinity)
 
 
-@flow_rule("flow.tensor.barrier", "flow.tensor.transfer")
+@flow_rule(*MOVES)
 def _move(placement: DevicePlacement, operation: Operation) -> None:
     placement.assign(operation.results[0], operation.properties.get("target"))
 
