@@ -13,11 +13,12 @@ block, a region, or the parent operation of a region, whose inputs are its resul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Block, Operation, SSAValue
 
-from .host_programs import CALLS, FUNCTIONS
+from .host_programs import CALLS, FUNCTIONS, RETURNS
 from .symbols import root_symbol
 
 BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
@@ -160,8 +161,20 @@ def returned_values(function: Operation) -> Iterator[Sequence[SSAValue]]:
         yield end.operands
 
 
+def update_function_type(function: Operation) -> None:
+    """Give a function the type of its entry block's arguments and of what it returns.
+
+    The function must have a body. One that never returns keeps its result types.
+    """
+    type_ = cast(FunctionType, function.properties["function_type"])
+    returned = next(returned_values(function), None)
+    outputs = type_.outputs.data if returned is None else [value.type for value in returned]
+    entry = function.regions[0].blocks[0]
+    function.properties["function_type"] = FunctionType.from_lists(entry.arg_types, outputs)
+
+
 def returns_of(function: Operation) -> Iterator[Operation]:
     """Yield the returns of a function."""
     for block in function.regions[0].blocks:
-        if block.last_op is not None and not block.last_op.successors:
+        if block.last_op is not None and block.last_op.name in RETURNS:
             yield block.last_op

@@ -36,6 +36,7 @@ from ...ir.index_lists import SLICE_LISTS
 from ...ir.locations import rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
+from ...ir.value_flow import update_function_type
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ..stream.kernels.bindings import whole_tensor
 from .packed.accesses import (
@@ -57,7 +58,7 @@ from .packed.layouts import (
     summed_dimensions,
     target_solver,
 )
-from .packed.signature import UnknownSizes, has_encoding, stored_type, update_signature
+from .packed.signature import UnknownSizes, has_encoding, stored_type
 from .packed.values import PackedValues, TensorForms, layout_in_memory, layout_of_tiles
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
@@ -119,7 +120,7 @@ class KernelLowering:
             argument.block.erase_arg(argument)
         self.unknown.verify_unused()
         if replaced or any(operation.name in RETURNS for operation in done):
-            update_signature(self._function)
+            update_function_type(self._function)
 
     def _replace_arguments(self) -> list[BlockArgument]:
         """Insert packed arguments in front of encoded ones; return the latter, to be erased."""

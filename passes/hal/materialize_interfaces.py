@@ -23,7 +23,6 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    FunctionType,
     IndexType,
     IntegerAttr,
     ModuleOp,
@@ -68,6 +67,7 @@ from ...ir.locations import builder_before, locate, located_builder, replace_by
 from ...ir.regions import walk
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name, symbol_properties
+from ...ir.value_flow import update_function_type
 from ..stream.analysis.affinity_targets import AffinityTargets
 from ..stream.kernels.exports import Kernel, Kernels, entry_points
 
@@ -304,8 +304,7 @@ def _use_interface(function: Operation, uses: KernelUses) -> None:
             constants += 1
     for argument in reversed(tuple(block.args)):
         block.erase_arg(argument)
-    type_ = cast(FunctionType, function.properties["function_type"])
-    function.properties["function_type"] = FunctionType.from_lists([], list(type_.outputs))
+    update_function_type(function)
     function.properties.pop("arg_attrs", None)
     for operation in tuple(walk(function)):
         if not operation.name.startswith(WORKGROUP):

@@ -127,7 +127,7 @@ def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> No
             old[index].replace_all_uses_with(binding)
     for argument in (*old, *numbers):
         block.erase_arg(argument)
-    retype_kernel(function, block, arg_attrs)
+    retype_kernel(function, arg_attrs)
 
 
 def _shift(subspan: Operation, offset: SSAValue) -> None:

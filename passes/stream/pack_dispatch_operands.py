@@ -137,7 +137,7 @@ def _join_arguments(function: Operation, index_bits: int) -> None:
         cast(OpResult, value).op.attributes.update(known)
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)
-    retype_kernel(function, block, arg_attrs)
+    retype_kernel(function, arg_attrs)
 
 
 def _insert_words(argument: BlockArgument, arg_attrs: list[DictionaryAttr]) -> Iterator[SSAValue]:

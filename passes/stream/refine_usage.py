@@ -32,7 +32,7 @@ from ...ir.locations import builder_before, located_builder
 from ...ir.regions import inner_blocks, replace_other_uses
 from ...ir.rules import Rules
 from ...ir.symbols import root_symbol, visibility
-from ...ir.value_flow import returned_values, value_flow
+from ...ir.value_flow import returned_values, update_function_type, value_flow
 from ..manager.module_pass import module_pass
 from .analysis.storage import is_resource, storage_flow, stored_in
 from .conversion.stored_tensors import transferred
@@ -115,15 +115,12 @@ class LifetimeInference:
 
     def declare(self, function: Operation) -> None:
         """Update a function's type to the lifetimes of its arguments and returned values."""
-        type_ = cast(FunctionType, function.properties["function_type"])
-        types = {"inputs": list(type_.inputs), "outputs": list(type_.outputs)}
+        if function.regions[0].blocks:
+            update_function_type(function)
+            return
+        types: dict[str, list[Attribute]] = {"inputs": [], "outputs": []}
         for slot, each in _declared(function):
-            if lifetime_of(each):
-                types[slot.group][slot.index] = self._type_of(slot)
-        if (block := function.regions[0].blocks.first) is not None:
-            types["inputs"] = list(block.arg_types)
-        for returned in returned_values(function):
-            types["outputs"] = [value.type for value in returned]
+            types[slot.group].append(self._type_of(slot) if lifetime_of(each) else each)
         function.properties["function_type"] = FunctionType.from_lists(*types.values())
 
     def _join_transfers(self, operations: Sequence[Operation]) -> None:

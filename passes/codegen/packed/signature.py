@@ -1,17 +1,14 @@
-"""Adapt the signatures of functions whose encoded arguments and results become packed tensors."""
+"""The types of arguments that become packed tensors, and sizes of theirs that are not known."""
 
 from __future__ import annotations
 
-from typing import cast
-
-from xdsl.dialects.builtin import FunctionType, IndexType, UnrealizedConversionCastOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ....dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ....dialects.iree_tensor_ext import DispatchTensor
 from ....ir.diagnostics import OperationError
-from ....ir.host_programs import RETURNS
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from .values import memory_type
 
@@ -66,17 +63,3 @@ def has_encoding(type_: Attribute) -> bool:
     if isinstance(type_, DispatchTensor):
         type_ = type_.bound_type
     return tensor_encoding(type_) is not None
-
-
-def update_signature(function: Operation) -> None:
-    """Set a function's type to that of its entry block and its returns."""
-    body = function.regions[0]
-    entry = cast(Block, body.blocks.first)
-    old = cast(FunctionType, function.properties["function_type"])
-    returned = [
-        [operand.type for operand in block.last_op.operands]
-        for block in body.blocks
-        if block.last_op is not None and block.last_op.name in RETURNS
-    ]
-    results = returned[0] if returned else list(old.outputs)
-    function.properties["function_type"] = FunctionType.from_lists(list(entry.arg_types), results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -25,6 +25,7 @@ from ....ir.locations import builder_before, locate, located_builder, replace_by
 from ....ir.regions import detach_regions, walk
 from ....ir.symbols import names_in, root_symbol, symbols_in, visibility
 from ....ir.tensor_types import require_ranked
+from ....ir.value_flow import update_function_type
 from ..analysis.device_placement import DevicePlacement
 from .stored_tensors import (
     CONSTANT,
@@ -99,10 +100,7 @@ def _bind_arguments(function: Operation) -> None:
             argument.replace_all_uses_with(whole.result)
             last = whole
         block.erase_arg(argument)
-    results = () if block.last_op is None else block.last_op.operands
-    function.properties["function_type"] = FunctionType.from_lists(
-        block.arg_types, [result.type for result in results]
-    )
+    update_function_type(function)
 
 
 def _subspan(

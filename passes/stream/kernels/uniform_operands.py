@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects.stream.commands import CmdDispatchOp
@@ -14,6 +13,7 @@ from ....dialects.stream.types import BindingType
 from ....ir.attribute_access import boundary_attributes
 from ....ir.locations import replace_by
 from ....ir.regions import enclosing
+from ....ir.value_flow import update_function_type
 
 
 def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
@@ -61,14 +61,11 @@ def replace_arguments(
     for argument, value in replaced.items():
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)
-    retype_kernel(function, block, arg_attrs)
+    retype_kernel(function, arg_attrs)
 
 
-def retype_kernel(function: Operation, block: Block, arg_attrs: Sequence[Attribute]) -> None:
+def retype_kernel(function: Operation, arg_attrs: Sequence[Attribute]) -> None:
     """Set a kernel's type to that of its entry block, with `arg_attrs` as argument attributes."""
-    type_ = cast(FunctionType, function.properties["function_type"])
-    function.properties["function_type"] = FunctionType.from_lists(
-        list(block.arg_types), list(type_.outputs)
-    )
+    update_function_type(function)
     if "arg_attrs" in function.properties:
         function.properties["arg_attrs"] = ArrayAttr(arg_attrs)
