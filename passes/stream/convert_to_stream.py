@@ -30,8 +30,9 @@ from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
 from .conversion import boundary, collectives, control_flow  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.dispatches import convert_declarations
-from .conversion.executables import StoredGlobals, convert_executables
+from .conversion.executables import convert_executables
 from .conversion.flow_tensors import load_element
+from .conversion.globals import StoredGlobals
 from .conversion.host import CONVERTED, Host, conversion
 from .conversion.stored_tensors import STAGING, PlacedBuilder, transfer
 

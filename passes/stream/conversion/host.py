@@ -24,7 +24,7 @@ from ....ir.rules import Rules
 from ....ir.tensor_types import ranked
 from ....ir.value_flow import BRANCHES
 from ..analysis.device_placement import DevicePlacement
-from .executables import StoredGlobals
+from .globals import StoredGlobals
 from .stored_tensors import PlacedBuilder, StoredTensor, carried_types, stored_from, transfer
 
 CHANNEL = ChannelType()
