@@ -185,14 +185,9 @@ class Specialization:
 
     def _is_placed(self, operation: Operation) -> bool:
         return any(
-            self._names_device(attribute)
+            _names_device(each, self._name)
             for inner in operation.walk()
             for attribute in (*inner.properties.values(), *inner.attributes.values())
-        )
-
-    def _names_device(self, attribute: Attribute) -> bool:
-        return any(
-            isinstance(each, AffinityAttribute) and self._name in each.device_names()
             for each in nested_attributes(attribute, set())
         )
 
@@ -279,8 +274,12 @@ class _DeviceReplacer(AttributeReplacer):
         self._affinity = affinity
 
     def replacement(self, attribute: Attribute) -> Attribute | None:
-        is_on = isinstance(attribute, AffinityAttribute) and self._name in attribute.device_names()
-        return self._affinity if is_on else None
+        return self._affinity if _names_device(attribute, self._name) else None
+
+
+def _names_device(attribute: Attribute, name: str) -> bool:
+    """Return whether an attribute is an affinity to a device of that name."""
+    return isinstance(attribute, AffinityAttribute) and name in attribute.device_names()
 
 
 def _hide(function: Operation) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -170,27 +170,14 @@ def _dimension(host: Host, operation: Operation, here: PlacedBuilder) -> None:
 
 @conversion("util.global.load")
 def _load_global(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    stored = host.variables.load(operation, here.builder)
-    if stored is None:
-        raise OperationError(
-            operation, f"loads {_global(operation)}, which is not a global of tensor type"
-        )
-    host.store(operation.results[0], stored)
+    host.store(operation.results[0], host.variables.load(operation, here.builder))
 
 
 @conversion("util.global.store")
 def _store_global(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     value = operation.operands[0]
     stored, affinity = host.stored(value, operation), host.affinity_of(value)
-    if not host.variables.store(operation, stored, affinity, here.builder):
-        raise OperationError(
-            operation, f"stores to {_global(operation)}, which is not a global of tensor type"
-        )
-
-
-def _global(operation: Operation) -> str:
-    name = operation.properties.get("global")
-    return f"@{name.root_reference.data}" if isinstance(name, SymbolRefAttr) else "nothing"
+    host.variables.store(operation, stored, affinity, here.builder)
 
 
 @conversion("util.optimization_barrier")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...ir.locations import located_builder
@@ -66,9 +66,8 @@ def _replacements(sites: Sequence[Sequence[SSAValue]]) -> list[Replacement]:
 
 def _constant(value: SSAValue) -> ConstantOp | None:
     """Return the constant that an integer or index is; floats are not folded, as in IREE."""
-    if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
-        return value.op if isinstance(value.type, IntegerType | IndexType) else None
-    return None
+    is_integer = isinstance(value.type, IntegerType | IndexType)
+    return value.owner if is_integer and isinstance(value.owner, ConstantOp) else None
 
 
 def _drop_arguments(function: Operation, block: Block, replacements: list[Replacement]) -> None:

@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.tensor import ExtractOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...ir.index import constant_index
@@ -80,12 +80,9 @@ def _specialize(group: KernelGroup) -> None:
 
 def _constants(values: Sequence[SSAValue]) -> Column | None:
     """Return the constants that dispatches pass for an operand; `None` if one is not a constant."""
-    found: list[Constant] = []
-    for value in values:
-        if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
-            constant = value.op.value
-            if isinstance(constant, IntegerAttr | FloatAttr):
-                found.append(constant)
+    owners = [value.owner for value in values]
+    attributes = [owner.value for owner in owners if isinstance(owner, ConstantOp)]
+    found = [each for each in attributes if isinstance(each, IntegerAttr | FloatAttr)]
     return found if len(found) == len(values) else None
 
 

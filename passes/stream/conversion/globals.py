@@ -56,11 +56,9 @@ class StoredGlobals:
         for name, operation in self._globals.items():
             self._define(name, operation)
 
-    def load(self, operation: Operation, builder: Builder) -> StoredTensor | None:
-        """Return the tensor that a load yields; `None` if the global holds no tensor."""
-        name = root_symbol(operation, "global")
-        if name not in self._globals:
-            return None
+    def load(self, operation: Operation, builder: Builder) -> StoredTensor:
+        """Emit the load of a tensor. Raises OperationError if the global holds no tensor."""
+        name = self._accessed(operation, "loads")
         affinity = self._affinity(operation)
         copy = self._copies[name][affinity]
         type_ = self._resource_type(name)
@@ -74,15 +72,23 @@ class StoredGlobals:
         stored: StoredTensor,
         affinity: Attribute | None,
         builder: Builder,
-    ) -> bool:
-        """Store a tensor to every copy of a global. Return whether the global holds tensors."""
-        name = root_symbol(operation, "global")
-        if name not in self._globals:
-            return False
+    ) -> None:
+        """Store a tensor to every copy of a global.
+
+        Raises OperationError if the global holds no tensor.
+        """
+        name = self._accessed(operation, "stores to")
         type_ = self._resource_type(name)
         for target, copy in self._copies.get(name, {}).items():
             _store(transfer(stored, affinity, target or affinity, builder, type_), copy, builder)
-        return True
+
+    def _accessed(self, operation: Operation, accesses: str) -> str:
+        name = root_symbol(operation, "global")
+        if name not in self._globals:
+            raise OperationError(
+                operation, f"{accesses} @{name}, which is not a global of tensor type"
+            )
+        return name
 
     def _affinity(self, load: Operation) -> Attribute | None:
         return self._placement.of_global(load) or self._placement.runs_on(load)
