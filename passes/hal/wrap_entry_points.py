@@ -61,17 +61,15 @@ from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import boundary_affinity
+from .abi_signature import BUFFER_VIEW, abi_type, declaration, kept_attributes
 from .conversion.rules import DEVICE, FENCE, FOREVER, NOT_FLAGS, HalBuilder
 
 INDEX = IndexType()
-BUFFER_VIEW = BufferViewType()
 Model = Literal["sync", "coarse-fences"]
 CONVENTION = "hal.abi.convention"
 DECLARATION, MODEL = "iree.abi.declaration", "iree.abi.model"
 STUB = "iree.abi.stub"
 """Marks functions that have the interface of the HAL already."""
-INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
-"""Attributes of arguments and results that imports and exports replace."""
 _CONSUMED = frozenset({"iree.abi.consume", "iree.abi.output"})
 """Attributes of arguments that the function may write to."""
 
@@ -99,7 +97,7 @@ class WrapEntryPointsPass(ModulePass):
                 if not self.inline or root_symbol(function, "sym_name") in called:
                     _wrap_in_call(op, function, has_fences=has_fences)
                 Wrapper(ctx, function, has_fences=has_fences).wrap()
-            elif not self.inline and function.name == "util.func" and _is_import(function):
+            elif not self.inline and _is_import(function):
                 _refuse_unranked(function)
                 wrap_import(ctx, op, function, has_fences=self._has_fences(function))
 
@@ -138,21 +136,18 @@ def _wrap_in_call(module: ModuleOp, function: Operation, *, has_fences: bool) ->
     """Leave a function to the program under another name, and only call it for others."""
     inside = _make_private_name(module, function)
     private = function.clone()
+    for name in ("arg_attrs", "res_attrs"):
+        private.properties.pop(name, None)
     private.properties |= {
         "sym_name": inside.root_reference,
         "sym_visibility": StringAttr("private"),
+        **kept_attributes(function),
     }
-    for name in ("arg_attrs", "res_attrs"):
-        if name in private.properties:
-            attributes = _without_interface(private.properties.pop(name))
-            if attributes is not None:
-                private.properties[name] = attributes
-    seen = ("iree.reflection", DECLARATION)
-    attributes = {name: v for name, v in function.attributes.items() if name in seen}
     private.attributes.pop("iree.reflection", None)
     private.attributes[CONVENTION] = AbiConventionAttr(_convention(has_fences))
     cast(Block, function.parent).insert_op_after(private, function)
-    function.attributes = attributes
+    seen = ("iree.reflection", DECLARATION)
+    function.attributes = {k: v for k, v in function.attributes.items() if k in seen}
     type_ = cast(FunctionType, function.properties["function_type"])
     block = Block(arg_types=list(type_.inputs))
     for argument, old in zip(block.args, function.regions[0].blocks[0].args, strict=True):
@@ -167,10 +162,6 @@ def _wrap_in_call(module: ModuleOp, function: Operation, *, has_fences: bool) ->
 
 def _convention(has_fences: bool) -> str:
     return "coarse_fences" if has_fences else "synchronous"
-
-
-def _is_import(function: Operation) -> bool:
-    return visibility(function) == "private" and not function.regions[0].blocks
 
 
 def wrap_import(
@@ -213,7 +204,7 @@ def wrap_import(
         for value in arguments
     ]
     outer = FunctionType.from_lists(
-        [*map(_abi_type, type_.inputs), *[FENCE] * len(fences)], [*map(_abi_type, type_.outputs)]
+        [*map(abi_type, type_.inputs), *[FENCE] * len(fences)], [*map(abi_type, type_.outputs)]
     )
     ties = {k: v for k, v in function.properties.items() if k == "tied_operands"}
     call = CallOp.create(
@@ -287,12 +278,17 @@ def _view_sizes(view: SSAValue, tensor: Tensor, builder: Builder) -> list[SSAVal
     return dynamic
 
 
+def _is_import(function: Operation) -> bool:
+    is_private = function.name == "util.func" and visibility(function) == "private"
+    return is_private and not function.regions[0].blocks
+
+
 def _is_entry_point(function: Operation, *, any_type: bool) -> bool:
     if visibility(function) == "private" or not function.regions[0].blocks:
         return False
-    type_ = cast(FunctionType, function.properties["function_type"])
     if any_type or function.name == "func.func":
         return True
+    type_ = cast(FunctionType, function.properties["function_type"])
     return any(isinstance(each, TensorType) for each in (*type_.inputs, *type_.outputs))
 
 
@@ -329,36 +325,42 @@ class Wrapper:
                 raise OperationError(function, "has a block without a terminator")
             if block.last_op.name.endswith(".return"):
                 self._export_results(block.last_op)
+        new = FuncOp.create(
+            properties=self._properties(),
+            attributes=self._attributes(),
+            regions=[function.detach_region(region)],
+        )
+        replace_by(function, new)
+
+    def _properties(self) -> dict[str, Attribute]:
+        """Return the new function's properties; fences have no attributes as arguments."""
+        inputs = [*map(abi_type, self._type.inputs), *(fence.type for fence in self._fences)]
+        outputs = list(map(abi_type, self._type.outputs))
         properties: dict[str, Attribute] = {
             "sym_visibility": StringAttr("public"),
-            "sym_name": function.properties["sym_name"],
-            "function_type": FunctionType.from_lists(
-                [*map(_abi_type, self._type.inputs), *(fence.type for fence in self._fences)],
-                [_abi_type(type_) for type_ in self._type.outputs],
-            ),
+            "sym_name": self._function.properties["sym_name"],
+            "function_type": FunctionType.from_lists(inputs, outputs),
         }
-        if self._type.outputs:
-            properties["tied_operands"] = tied_operands([UNTIED] * len(self._type.outputs))
-        for name in ("arg_attrs", "res_attrs"):
-            kept = _without_interface(function.properties.get(name))
-            if kept is not None and name == "arg_attrs":
-                entries = cast("ArrayAttr[DictionaryAttr]", kept)
-                kept = ArrayAttr([*entries, *[DictionaryAttr({})] * len(self._fences)])
-            if kept is not None:
-                properties[name] = kept
-        attribute = function.attributes.get("iree.reflection")
+        if outputs:
+            properties["tied_operands"] = tied_operands([UNTIED] * len(outputs))
+        kept = kept_attributes(self._function)
+        if "arg_attrs" in kept:
+            of_fences = [DictionaryAttr({})] * len(self._fences)
+            kept["arg_attrs"] = ArrayAttr([*kept["arg_attrs"], *of_fences])
+        return properties | kept
+
+    def _attributes(self) -> dict[str, Attribute]:
+        """Return the new function's attributes, among them the reflection that callers read."""
+        attribute = self._function.attributes.get("iree.reflection")
         reflection = dict(attribute.data) if isinstance(attribute, DictionaryAttr) else {}
         reflection[DECLARATION] = self._declaration
         if self._has_fences:
             reflection[MODEL] = StringAttr("coarse-fences")
-        attributes: dict[str, Attribute] = {
-            **function.attributes,
+        return {
+            **self._function.attributes,
             STUB: UnitAttr(),
             "iree.reflection": DictionaryAttr(reflection),
         }
-        body = function.detach_region(region)
-        new = FuncOp.create(properties=properties, attributes=attributes, regions=[body])
-        replace_by(function, new)
 
     def _find_outputs(self, block: Block) -> None:
         """Find the arguments in which results are stored."""
@@ -457,40 +459,3 @@ class Wrapper:
             name=attributes.get("iree.abi.name", StringAttr(f"output{index}")),
             affinity=boundary_affinity(self._function, "res_attrs", index),
         )
-
-
-def _abi_type(type_: Attribute) -> Attribute:
-    """Return the type that a caller sees."""
-    return BUFFER_VIEW if isinstance(type_, TensorType) else type_
-
-
-def _without_interface(attributes: Attribute | None) -> Attribute | None:
-    """Return argument or result attributes without those that imports and exports replace."""
-    if not isinstance(attributes, ArrayAttr):
-        return None
-    kept = [
-        DictionaryAttr({k: v for k, v in entry.data.items() if k not in INTERFACE})
-        for entry in cast("ArrayAttr[DictionaryAttr]", attributes)
-    ]
-    return ArrayAttr(kept) if any(entry.data for entry in kept) else None
-
-
-def declaration(function: Operation) -> str:
-    """Return the original signature as text, for people and for tools that show it."""
-    type_ = cast(FunctionType, function.properties["function_type"])
-    name = cast(StringAttr, function.properties["sym_name"]).data
-    inputs = _declared(function, "arg_attrs", type_.inputs.data, "input")
-    outputs = _declared(function, "res_attrs", type_.outputs.data, "output")
-    return f" func @{name}({inputs}) -> ({outputs})"
-
-
-def _declared(function: Operation, group: str, types: tuple[Attribute, ...], kind: str) -> str:
-    texts: list[str] = []
-    for index, type_ in enumerate(types):
-        attributes = dict(boundary_attributes(function, group, index))
-        name = attributes.pop("iree.abi.name", None)
-        text = f"%{name.data if isinstance(name, StringAttr) else f'{kind}{index}'}: {type_}"
-        if attributes:
-            text += f" {{{', '.join(f'{name} = {v}' for name, v in attributes.items())}}}"
-        texts.append(text)
-    return ", ".join(texts)
