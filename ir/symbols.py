@@ -31,6 +31,11 @@ def root_symbol(operation: Operation, name: str) -> str:
     return value.data if isinstance(value, StringAttr) else ""
 
 
+def defined_name(operation: Operation) -> str:
+    """Return the name of the symbol that an operation defines; empty if it defines none."""
+    return symbol_name(operation) or ""
+
+
 def names_in(module: ModuleOp) -> set[str]:
     """Return the names of all symbols in a module, without those of nested modules."""
     names = map(symbol_name, module.body.block.ops)
@@ -40,7 +45,7 @@ def names_in(module: ModuleOp) -> set[str]:
 def symbols_in(module: ModuleOp, kinds: Container[str]) -> dict[str, Operation]:
     """Return the ops with one of these op names that define symbols in a module, by symbol."""
     operations = (each for each in module.body.block.ops if each.name in kinds)
-    return {root_symbol(operation, "sym_name"): operation for operation in operations}
+    return {defined_name(operation): operation for operation in operations}
 
 
 def fresh_name(base: str, taken: Container[str]) -> str:

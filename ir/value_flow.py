@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Block, Operation, SSAValue
 
 from .host_programs import CALLS, FUNCTIONS, RETURNS
-from .symbols import root_symbol
+from .symbols import defined_name, root_symbol
 
 BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
 """Terminators that forward their trailing operands to their successor blocks."""
@@ -117,9 +117,7 @@ def passed_operands(operations: Iterable[Operation]) -> Iterator[Passed]:
     Calls are followed only to functions with bodies among `operations`.
     """
     operations = tuple(operations)
-    functions = {
-        root_symbol(each, "sym_name"): each for each in operations if each.name in FUNCTIONS
-    }
+    functions = {defined_name(each): each for each in operations if each.name in FUNCTIONS}
     for operation in operations:
         for first, inputs in forwards(operation):
             yield from _passed(operation, first, inputs)

@@ -11,7 +11,7 @@ from ...dialects.hal.affinities import device_affinity
 from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
 from ...dialects.stream.affinity import TargetsUnknownError
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import root_symbol
+from ...ir.symbols import defined_name
 from ..stream.analysis.affinity_targets import AffinityTargets
 from .materialize_encoding_into_nop import materialize_encoding_into_nop
 from .materialize_host_encoding import MaterializeHostEncodingPass
@@ -42,7 +42,7 @@ def _targets(ctx: Context, module: ModuleOp) -> set[Attribute]:
     for operation in module.body.block.ops:
         if operation.name != "util.global" or operation.properties.get("type") != DEVICE:
             continue
-        affinity = device_affinity(root_symbol(operation, "sym_name"))
+        affinity = device_affinity(defined_name(operation))
         try:
             targets = affinities.targets(affinity, operation)
         except TargetsUnknownError:

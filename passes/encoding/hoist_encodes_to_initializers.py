@@ -21,7 +21,7 @@ from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, GLOBAL_STORE, LOOPS, host_operations
 from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, replace_by
-from ...ir.symbols import fresh_name, root_symbol
+from ...ir.symbols import defined_name, fresh_name, root_symbol
 from ...ir.tensor_types import ranked
 from ..manager.module_pass import module_pass
 from ..stream.analysis.device_placement import MOVES
@@ -42,7 +42,7 @@ class EncodeHoister:
     """Hoists the encodes of one module."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self._globals = {root_symbol(o, "sym_name"): o for o in module.body.block.ops}
+        self._globals = {defined_name(o): o for o in module.body.block.ops}
         self._hoisted: dict[tuple[object, ...], GlobalOp] = {}
         self._last_initializers: dict[str, Operation] = {}
         """The last initializer that stores to each global. Readers of its value come behind it."""

@@ -51,9 +51,9 @@ from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_STORE
 from ...ir.index import constant_index
 from ...ir.locations import locate
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
+from ...ir.symbols import defined_name, fresh_name, names_in, root_symbol, visibility
 from ..stream.analysis.affinity_targets import AffinityTargets
-from .placement.process_devices import name_of, place_processes, select_device
+from .placement.process_devices import place_processes, select_device
 
 INDEX = IndexType()
 ENTRY_POINT = ("iree.abi.stub", "iree.reflection")
@@ -91,10 +91,10 @@ def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) ->
 
     Raises OperationError if its grid names no devices, or if a device's targets are not known.
     """
-    name = root_symbol(device, "sym_name")
+    name = defined_name(device)
     reference = device.attributes[PER_PROCESS_GRID]
     grid_name = reference.root_reference.data if isinstance(reference, SymbolRefAttr) else ""
-    grid = next((each for each in module.body.block.ops if name_of(each) == grid_name), None)
+    grid = next((each for each in module.body.block.ops if defined_name(each) == grid_name), None)
     affinities = None if grid is None else process_devices(grid)
     if grid is None or affinities is None:
         raise OperationError(
@@ -121,7 +121,7 @@ class Specialization:
     def __init__(self, module: ModuleOp, device: Operation, kinds: Kinds) -> None:
         self._module = module
         self._device = device
-        self._name = name_of(device)
+        self._name = defined_name(device)
         self._kinds = kinds
         self._used_names = names_in(module)
 
@@ -132,7 +132,7 @@ class Specialization:
         state.
         """
         members = self._members()
-        grid = name_of(self._kinds.grid)
+        grid = defined_name(self._kinds.grid)
         devices = [
             names[0]
             if len(names) == 1
@@ -158,7 +158,7 @@ class Specialization:
             and operation is not self._device
         ]
         members = {operation for operation in operations if self._is_placed(operation)}
-        names = {name for member in members if (name := name_of(member))}
+        names = {name for member in members if (name := defined_name(member))}
         for operation in operations:
             if operation.name == "util.initializer" and (
                 operation in members or _uses(operation, names)
@@ -171,14 +171,14 @@ class Specialization:
                     for inner in operation.walk()
                     if inner.name == GLOBAL_STORE
                 }
-        members |= {operation for operation in operations if name_of(operation) in names}
+        members |= {operation for operation in operations if defined_name(operation) in names}
         for operation in operations:
             if operation not in members and (user := _uses(operation, names)) is not None:
                 grid = self._kinds.grid
                 raise OperationError(
                     user,
-                    f"uses a value that is specific to each process of @{name_of(grid)}, but is "
-                    "in a function that does not run on these processes",
+                    f"uses a value that is specific to each process of @{defined_name(grid)}, "
+                    "but is in a function that does not run on these processes",
                     [Note("the grid is defined here", grid)],
                 )
         return [operation for operation in operations if operation in members]
@@ -198,7 +198,7 @@ class Specialization:
         names = {
             name: self._fresh(f"{name}_on_{device}")
             for member in members
-            if (name := name_of(member))
+            if (name := defined_name(member))
         }
         replacer = _DeviceReplacer(self._name, device_affinity(device))
         copies: list[Operation] = []
@@ -209,7 +209,7 @@ class Specialization:
                 for reference in ("global", "callee"):
                     if (renamed := names.get(root_symbol(new, reference))) is not None:
                         new.properties[reference] = SymbolRefAttr(renamed)
-            if (name := name_of(member)) in names:
+            if (name := defined_name(member)) in names:
                 copy.properties["sym_name"] = StringAttr(names[name])
             copies.append(copy)
         return copies
@@ -226,13 +226,13 @@ class Specialization:
         name = self._fresh(base)
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
-        index = builder.insert(ProcessLinearIndexOp(name_of(self._kinds.grid))).result
+        index = builder.insert(ProcessLinearIndexOp(defined_name(self._kinds.grid))).result
         constants = [constant_index(kind, builder) for kind in range(len(self._kinds.devices))]
         listed = [constants[kind] for kind in self._kinds.of_process]
         chosen = SwitchOp.create(operands=[index, listed[-1], *listed], result_types=[INDEX])
         builder.insert(chosen)
         builder.insert(GlobalStoreOp(chosen.results[0], name))
-        grid = SymbolRefAttr(name_of(self._kinds.grid))
+        grid = SymbolRefAttr(defined_name(self._kinds.grid))
         variable = GlobalOp(name, INDEX, attributes={PER_PROCESS_GRID: grid})
         defined: tuple[Operation, ...] = (variable, InitializerOp(block))
         for operation in defined:
@@ -250,7 +250,7 @@ class Specialization:
                 _run_only_in(copy, kind, number)
         Rewriter.insert_op(tuple(copies), InsertPoint.before(member))
         if is_public:
-            _choose(member, [name_of(copy) for copy in copies], kind)
+            _choose(member, [defined_name(copy) for copy in copies], kind)
         else:
             Rewriter.erase_op(member)
 

@@ -56,7 +56,7 @@ from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, calls_in
 from ...ir.locations import builder_before, located_builder, replace_by
-from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
+from ...ir.symbols import defined_name, fresh_name, names_in, visibility
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
@@ -94,7 +94,7 @@ class WrapEntryPointsPass(ModulePass):
             if _is_entry_point(function, any_type=not self.inline):
                 _refuse_unranked(function)
                 has_fences = self._has_fences(function)
-                if not self.inline or root_symbol(function, "sym_name") in called:
+                if not self.inline or defined_name(function) in called:
                     _wrap_in_call(op, function, has_fences=has_fences)
                 Wrapper(ctx, function, has_fences=has_fences).wrap()
             elif not self.inline and _is_import(function):
@@ -124,7 +124,7 @@ def _refuse_unranked(function: Operation) -> None:
 
 def _make_private_name(module: ModuleOp, function: Operation) -> SymbolRefAttr:
     """Give a function a new private name, which the program calls, and return it."""
-    name = root_symbol(function, "sym_name")
+    name = defined_name(function)
     inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
     for call, callee in tuple(calls_in(module)):
         if callee == name:
@@ -210,7 +210,7 @@ def wrap_import(
     call = CallOp.create(
         operands=[*arguments, *fences],
         result_types=list(outer.outputs),
-        properties={"callee": SymbolRefAttr(root_symbol(function, "sym_name")), **ties},
+        properties={"callee": SymbolRefAttr(defined_name(function)), **ties},
     )
     builder.insert(call)
     if is_awaited:

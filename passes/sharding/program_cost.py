@@ -34,7 +34,7 @@ from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import constant_integer, number_list
 from ...ir.host_programs import CALLS, CHOICES, EXECUTABLES, FUNCTIONS
 from ...ir.regions import enclosing
-from ...ir.symbols import root_symbol
+from ...ir.symbols import defined_name, root_symbol
 from ...ir.tensor_types import element_bytes
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND
 from ...sharding.cost import known_extents
@@ -153,12 +153,12 @@ class CostCounter:
         self._kernels: dict[tuple[str, str], Operation] = {}
         for operation in module.walk():
             if operation.name in FUNCTIONS:
-                name = root_symbol(operation, "sym_name")
+                name = defined_name(operation)
                 executable = _executable_of(operation)
                 if executable is None:
                     self.functions[name] = operation
                 else:
-                    self._kernels[root_symbol(executable, "sym_name"), name] = operation
+                    self._kernels[defined_name(executable), name] = operation
         self._known: dict[Operation, Cost] = {}
 
     def function(self, function: Operation) -> Cost:

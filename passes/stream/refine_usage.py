@@ -31,7 +31,7 @@ from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, hos
 from ...ir.locations import builder_before, located_builder
 from ...ir.regions import inner_blocks, replace_other_uses
 from ...ir.rules import Rules
-from ...ir.symbols import root_symbol, visibility
+from ...ir.symbols import defined_name, root_symbol, visibility
 from ...ir.value_flow import returned_values, update_function_type, value_flow
 from ..manager.module_pass import module_pass
 from .analysis.storage import is_resource, storage_flow, stored_in
@@ -85,7 +85,7 @@ class LifetimeInference:
             for argument in block.args:
                 self._set(argument)
         if operation.name == "util.global" and lifetime_of(operation.properties["type"]) == OPEN:
-            operation.properties["type"] = self._type_of(root_symbol(operation, "sym_name"))
+            operation.properties["type"] = self._type_of(defined_name(operation))
 
     def check_globals(self, module: ModuleOp) -> None:
         """Raise an OperationError if a global is accessed with another lifetime than it has."""
@@ -201,7 +201,7 @@ def _external_call(operation: Operation) -> Requirements:
 def _global(operation: Operation) -> Requirements:
     if lifetime := lifetime_of(operation.properties["type"]):
         default = "variable" if "is_mutable" in operation.properties else "constant"
-        yield root_symbol(operation, "sym_name"), default if lifetime == OPEN else lifetime
+        yield defined_name(operation), default if lifetime == OPEN else lifetime
 
 
 @requirement(*FUNCTIONS)
@@ -273,7 +273,7 @@ def _aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | _Declared]
     operations = tuple(host_operations(module))
     yield from value_flow(operations)
     slots = {
-        root_symbol(function, "sym_name"): [slot for slot, _ in _declared(function)]
+        defined_name(function): [slot for slot, _ in _declared(function)]
         for function in operations
         if function.name in FUNCTIONS
     }

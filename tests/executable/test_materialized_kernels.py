@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from breadth import covering, sampled
 from mesh_opt.api import CompilationError, compile
-from mesh_opt.ir.symbols import root_symbol
+from mesh_opt.ir.symbols import defined_name
 from mesh_opt.runtime.abi.errors import ExecutionError
 
 MAPS = """
@@ -340,9 +340,7 @@ func.func @main(%x: {tensor}, %y: tensor<{size}xf32>, %s: f32) -> {tensor}
         (found,) = program_["unpack"].run([tiles, *sizes])
         np.testing.assert_array_equal(found, expected)
     # Rows of a GPU's tiles are split: tiles are put in order for a vector along them.
-    main = next(
-        op for op in program_.module.body.block.ops if root_symbol(op, "sym_name") == "main"
-    )
+    main = next(op for op in program_.module.body.block.ops if defined_name(op) == "main")
     orders = [op for op in main.walk() if op.name == "linalg.transpose"]
     assert len(orders) == (2 if (target, loop) == ("gpu", "m") else 0)
 

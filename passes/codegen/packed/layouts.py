@@ -43,7 +43,7 @@ from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.host_programs import host_operations
 from ....ir.index_lists import known_sizes
 from ....ir.structural_hash import AttributeNumbers
-from ....ir.symbols import root_symbol
+from ....ir.symbols import defined_name
 from ....tiling.contractions import RESULT, Role
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from ....tiling.storage_sizes import static_tiles
@@ -101,7 +101,7 @@ def target_solver(
             and remarks_wanted()
             and any(tensor_encoding(value.type) for value in values)
         ):
-            name = root_symbol(function, "sym_name")
+            name = defined_name(function)
             remark(
                 CATEGORY,
                 function,

@@ -35,7 +35,7 @@ from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder, made_by
 from ....ir.regions import enclosing, inner_blocks, values_read, walk
 from ....ir.structural_hash import Structures
-from ....ir.symbols import names_in, root_symbol
+from ....ir.symbols import defined_name, names_in
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
 from ....ir.tensor_types import ranked, shape_of
 from ...sizes.dimension_sizes import DimensionSizes
@@ -160,7 +160,7 @@ class KernelOutliner:
         return SymbolRefAttr(name, [kernel.sym_name])
 
     def _fresh_name(self, function: Operation) -> str:
-        base = root_symbol(function, "sym_name") or "initializer"
+        base = defined_name(function) or "initializer"
         while True:
             number = self._next_numbers.get(base, 0)
             self._next_numbers[base] = number + 1
@@ -183,7 +183,7 @@ class KernelOutliner:
         grids = [
             operation.clone()
             for operation in self._module.body.block.ops
-            if operation.name == "shard.grid" and root_symbol(operation, "sym_name") in names
+            if operation.name == "shard.grid" and defined_name(operation) in names
         ]
         for grid in grids:
             # The dispatch says on which device the kernel runs, so the copy names no devices.

@@ -29,7 +29,7 @@ from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAtt
 from ....dialects.util.dialect import GlobalOp
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import FUNCTIONS, call_graph
-from ....ir.symbols import fresh_name, names_in, root_symbol, symbols_in, visibility
+from ....ir.symbols import defined_name, fresh_name, names_in, root_symbol, symbols_in, visibility
 
 
 def place_processes(module: ModuleOp) -> None:
@@ -95,11 +95,6 @@ def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | No
     return named[0] if named else None
 
 
-def name_of(operation: Operation) -> str:
-    """Return the name of the symbol that an operation defines; empty if it defines none."""
-    return root_symbol(operation, "sym_name")
-
-
 def _grids_named(function: Operation) -> Iterator[str]:
     """Yield the grids of a function's sharded arguments and results and of its operations."""
     for group in ("arg_attrs", "res_attrs"):
@@ -127,8 +122,8 @@ def _refuse_devices(
                 for name in names.intersection(attribute.device_names()):
                     raise OperationError(
                         operation,
-                        f"names device @{name}, but runs on the processes of @{name_of(grid)}, "
-                        "each of which has its own device",
+                        f"names device @{name}, but runs on the processes of "
+                        f"@{defined_name(grid)}, each of which has its own device",
                         [Note("the grid names the devices here", grid)],
                     )
 
@@ -144,15 +139,15 @@ def _process_affinity(
         return devices[0]
     names = dict.fromkeys(name for affinity in devices for name in affinity.device_names())
     grids = {
-        name_of(operation)
+        defined_name(operation)
         for operation in module.body.block.ops
         if operation.name == "shard.grid" and process_devices(operation) == devices
     }
     for operation in module.body.block.ops:
         of = operation.attributes.get(PER_PROCESS_GRID)
         if isinstance(of, SymbolRefAttr) and of.root_reference.data in grids:
-            return device_affinity(name_of(operation))
-    name = select_device(module, tuple(names), f"{name_of(grid)}_device", name_of(grid))
+            return device_affinity(defined_name(operation))
+    name = select_device(module, tuple(names), f"{defined_name(grid)}_device", defined_name(grid))
     return device_affinity(name)
 
 
@@ -170,7 +165,7 @@ def select_device(
     )
     of_grid = {} if grid is None else {PER_PROCESS_GRID: SymbolRefAttr(grid)}
     device = GlobalOp(fresh, DEVICE, value, of_grid)
-    last = next(each for each in reversed(operations) if name_of(each) in names)
+    last = next(each for each in reversed(operations) if defined_name(each) in names)
     device.location = last.location
     module.body.block.insert_op_after(device, last)
     return fresh
@@ -181,7 +176,7 @@ def _place_function(function: Operation, affinity: Attribute, grid: Operation) -
     if default is not None and default != affinity:
         raise OperationError(
             function,
-            f"has a default device, {default}, but runs on the processes of @{name_of(grid)}",
+            f"has a default device, {default}, but runs on the processes of @{defined_name(grid)}",
             [Note("the grid names the devices here", grid)],
         )
     function.attributes[DEFAULT_AFFINITY] = affinity
@@ -197,13 +192,13 @@ def _place_state(
             variable.name != "util.global"
             or "is_mutable" not in variable.properties
             or not isinstance(variable.properties.get("type"), TensorType)
-            or name_of(variable) not in used
+            or defined_name(variable) not in used
         ):
             continue
         own = variable.attributes.setdefault(AFFINITY, affinity)
         if own != affinity:
             raise OperationError(
                 variable,
-                f"is on {own}, but holds state of the processes of @{name_of(grid)}",
+                f"is on {own}, but holds state of the processes of @{defined_name(grid)}",
                 [Note("the grid names the devices here", grid)],
             )

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.shard.attributes import stated_lists
 from ....ir.diagnostics import OperationError, remarks_to
 from ....ir.host_programs import FUNCTIONS
-from ....ir.symbols import root_symbol, visibility
+from ....ir.symbols import defined_name, visibility
 from ....sharding.cost import BYTES_PER_POINT
 from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
@@ -139,7 +139,7 @@ def program_cost(module: ModuleOp, machine: Machine) -> Cost:
     """
     total = Cost()
     names = {
-        root_symbol(operation, "sym_name")
+        defined_name(operation)
         for operation in module.walk()
         if operation.name in FUNCTIONS and visibility(operation) == "public"
     }

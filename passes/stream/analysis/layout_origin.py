@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.stream.affinity import AFFINITY, affinity_of
 from ....ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.structural_hash import AttributeNumbers
-from ....ir.symbols import root_symbol, visibility
+from ....ir.symbols import defined_name, root_symbol, visibility
 from ....ir.value_flow import value_flow
 from .device_placement import boundary_affinity
 from .storage import is_resource, storage_flow
@@ -137,10 +137,10 @@ def _from_outside(
     for operation in operations:
         if operation.properties.get("initial_value") is not None:
             affinity = operation.attributes.get(AFFINITY) or affinity_of(operation)
-            yield root_symbol(operation, "sym_name"), affinity, operation
+            yield defined_name(operation), affinity, operation
         if operation.name not in FUNCTIONS or (block := operation.regions[0].blocks.first) is None:
             continue
-        if visibility(operation) == "private" and root_symbol(operation, "sym_name") in called:
+        if visibility(operation) == "private" and defined_name(operation) in called:
             continue
         for index, argument in enumerate(block.args):
             if is_resource(argument):

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation
 
 from ....dialects.stream.commands import CmdDispatchOp
 from ....ir.host_programs import host_operations_of
-from ....ir.symbols import root_symbol
+from ....ir.symbols import defined_name, root_symbol
 from .exports import Kernel, Kernels, entry_points
 from .uniform_operands import uniform_arguments
 
@@ -82,5 +82,5 @@ class KernelGroup:
 
 def _is_called(kernel: Kernel) -> bool:
     """Return whether code in the executable calls a kernel as a function."""
-    name = root_symbol(kernel.function, "sym_name")
+    name = defined_name(kernel.function)
     return any(root_symbol(each, "callee") == name for each in kernel.executable.walk())

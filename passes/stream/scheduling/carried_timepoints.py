@@ -34,7 +34,14 @@ from ....ir.host_programs import (
 )
 from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
 from ....ir.regions import detach_regions, inner_blocks
-from ....ir.symbols import fresh_name, names_in, references_of, root_symbol, visibility
+from ....ir.symbols import (
+    defined_name,
+    fresh_name,
+    names_in,
+    references_of,
+    root_symbol,
+    visibility,
+)
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
 
@@ -212,7 +219,7 @@ def _private_functions(module: ModuleOp) -> dict[str, Operation]:
     for operation in module.body.block.ops:
         is_defined = isinstance(operation, FuncOp) and operation.regions[0].blocks
         if is_defined and visibility(operation) == "private":
-            functions[root_symbol(operation, "sym_name")] = operation
+            functions[defined_name(operation)] = operation
     for operation in module.walk():
         if not isinstance(operation, CallOp):
             for reference in references_of(operation):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh_opt.ir.symbols import fresh_name, names_in, numbered_name, root_symbol
+from mesh_opt.ir.symbols import defined_name, fresh_name, names_in, numbered_name, root_symbol
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
@@ -21,7 +21,7 @@ def test_names_of_a_module() -> None:
     assert names_in(module) == {"f", "inner", "h"}
     call = next(operation for operation in module.walk() if operation.name == "func.call")
     assert root_symbol(call, "callee") == "f"
-    assert root_symbol(call, "sym_name") == ""
+    assert defined_name(call) == ""
 
 
 def test_free_names() -> None:
