@@ -161,13 +161,8 @@ def _in_pieces(
     writer: KernelWriter, results: Sequence[SSAValue], breaks: Sequence[int]
 ) -> tuple[KernelText, Set[int]]:
     """Return a kernel whose innermost loop is cut, and where its conditions change."""
-    sizes, dimensions = merge_dimensions(writer, results)
-    rank = len(writer.shape(results[0]))
-
-    def inner(indices: Indices) -> None:
-        _store_at(writer, results, expand_indices(dimensions, rank, indices))
-
-    tiles = write_tiled_loops(writer.code, sizes, inner, breaks)
+    inner = partial(_store_at, writer, results)
+    tiles = write_tiled_loops(writer.code, merge_dimensions(writer, results), inner, breaks)
     return writer.finish(tiles), writer.code.splits
 
 

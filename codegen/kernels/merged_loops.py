@@ -9,7 +9,8 @@ first dimension of `256x1024x4`, which are one row of 4096, and the elements of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
@@ -27,40 +28,35 @@ def merge_loops(
     """Return the trip counts of all loops, and those of `loops` that are left; these are of a kind.
 
     A loop is merged with the next one if both have static sizes, and if every operand, and what is
-    fused into it, has them as neighbouring dimensions or has neither.
+    fused into it, has them as neighbouring dimensions or has neither. Its trip count is 1 then.
     """
+    return _merged(sizes, loops, partial(_are_neighbours, writer, view))
+
+
+def merge_dimensions(writer: KernelWriter, results: Sequence[SSAValue]) -> Indices:
+    """Return the trip counts of the loops over the dimensions of results, merged in this way."""
+    sizes = writer.shape(results[0])
+
+    def are_neighbours(first: int, second: int) -> bool:
+        return all(_is_computed_contiguously(writer, each, first) for each in results)
+
+    return _merged(sizes, range(len(sizes)), are_neighbours)[0]
+
+
+def _merged(
+    sizes: Indices, loops: Sequence[int], are_neighbours: Callable[[int, int], bool]
+) -> tuple[Indices, tuple[int, ...]]:
+    """Return the trip counts after loops are merged, and those of `loops` that are left."""
     merged, targets = list(sizes), {loop: loop for loop in loops}
     for loop, following in reversed(list(pairwise(loops))):
         target = targets[following]
         size, inner = sizes[loop], merged[target]
         if not (isinstance(size, int) and isinstance(inner, int)):
             continue
-        if _are_neighbours(writer, view, loop, following):
+        if are_neighbours(loop, following):
             targets[loop] = target
             merged[target], merged[loop] = size * inner, 1
     return tuple(merged), tuple(loop for loop in loops if targets[loop] == loop)
-
-
-def merge_dimensions(
-    writer: KernelWriter, results: Sequence[SSAValue]
-) -> tuple[Indices, tuple[int, ...]]:
-    """Return the trip counts of the loops over results, and the dimension that each goes along.
-
-    A dimension is merged with the next one as in `merge_loops`: its own index is 0 then.
-    """
-    sizes = list(writer.shape(results[0]))
-    kept = [len(sizes) - 1] if sizes else []
-    for first in reversed(range(len(sizes) - 1)):
-        size, inner = sizes[first], sizes[kept[0]]
-        if (
-            isinstance(size, int)
-            and isinstance(inner, int)
-            and all(_is_computed_contiguously(writer, each, first) for each in results)
-        ):
-            sizes[kept[0]] = size * inner
-        else:
-            kept.insert(0, first)
-    return tuple(sizes[each] for each in kept), tuple(kept)
 
 
 def _are_neighbours(writer: KernelWriter, view: StructuredView, first: int, second: int) -> bool:
