@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
 from ...runtime.abi.native_code import call_symbol, cpu_features
-from ..scalar_ops.llvm_narrow_floats import half_to_float, small_to_float
+from ..scalar_ops.llvm_narrow_floats import narrow_to_float
 from ..scalar_ops.llvm_values import register_type
 
 _I32 = ir.IntType(32)
@@ -67,10 +67,7 @@ def widened(builder: Any, value: Any, element: Element, total: Element) -> Any:
         if element == BF16:
             words = builder.zext(value, ir.VectorType(_I32, count))
             return float_of_words(builder, words, total)
-        is_small = element.is_small_float
-        value = (
-            small_to_float(builder, value, element) if is_small else half_to_float(builder, value)
-        )
+        value = narrow_to_float(builder, value, element)
     is_narrower = element.width < 64 and total.width == 64
     return builder.fpext(value, wanted) if is_narrower else value
 

@@ -1,6 +1,6 @@
-"""Conversions between `f32` and floats of at most 16 bits, from and to the bits that are stored.
+"""Conversions between `f32` and narrow floats, from and to the bits that are stored.
 
-Those to `f32` also take vectors. Formats of at most 8 bits are described by `SmallFloat`.
+Those to `f32` also take vectors. `bf16`, which is half of an `f32`, is in `llvm_values.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import ml_dtypes
 import numpy as np
 from llvmlite import ir
 
-from ...runtime.abi.elements import Element
+from ...runtime.abi.elements import F16, Element
 from ...runtime.abi.native_code import cpu_features
 
 Value = Any
 Builder = Any
 
-_I8, _I16, _I32 = (ir.IntType(width) for width in (8, 16, 32))
+_I32 = ir.IntType(32)
 _MAGNITUDE, _INFINITY, _QUIET_NAN = 0x7FFFFFFF, 0x7F800000, 0x7FC00000
 """Bits of an `f32`."""
 
@@ -43,60 +43,14 @@ def _splat(kind: Any, value: float) -> Value:
     return ir.Constant(kind, [value] * vector.count if isinstance(kind, ir.VectorType) else value)
 
 
-def has_half_conversions() -> bool:
-    """Return whether the CPU converts `f16`.
-
-    Otherwise LLVM would call a function that is not linked.
-    """
-    return cpu_features().get("f16c", True)
-
-
-def half_to_float(builder: Builder, stored: Value) -> Value:
-    """Convert the bits of one or several `f16` to `f32`."""
-    floats, halves = (_like(stored.type, each) for each in (ir.FloatType(), ir.HalfType()))
-    if has_half_conversions():
-        return with_bits(builder.fpext(builder.bitcast(stored, halves), floats), stored)
-    words = _like(stored.type, _I32)
-    bits = builder.zext(stored, words)
-    magnitude = builder.shl(builder.and_(bits, _splat(words, 0x7FFF)), _splat(words, 13))
-    # The exponent is 112 too small; the product also normalises denormal numbers.
-    number = builder.fmul(builder.bitcast(magnitude, floats), _splat(floats, 2.0**112))
-    is_finite = builder.icmp_unsigned("<", magnitude, _splat(words, 0x7C00 << 13))
-    special = builder.or_(magnitude, _splat(words, 0x7F800000))
-    found = builder.select(is_finite, builder.bitcast(number, words), special)
-    sign = builder.shl(builder.and_(bits, _splat(words, 0x8000)), _splat(words, 16))
-    return with_bits(builder.bitcast(builder.or_(found, sign), floats), stored)
-
-
-def float_to_half(builder: Builder, value: Value) -> Value:
-    """Round an `f32` to `f16`, ties to even; return its bits."""
-    if has_half_conversions():
-        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), _I16)
-    bits = builder.bitcast(value, _I32)
-    magnitude = builder.and_(bits, constant(_I32, 0x7FFFFFFF))
-    odd = builder.and_(builder.lshr(magnitude, constant(_I32, 13)), constant(_I32, 1))
-    # The exponent decreases by 112; adding half of the cut-off bits rounds.
-    moved = builder.add(builder.add(magnitude, constant(_I32, 0xC8000FFF)), odd)
-    normal = builder.lshr(moved, constant(_I32, 13))
-    # The sum with 1/2 has the bits of a denormal number at its end, rounded.
-    half = ir.Constant(ir.FloatType(), 0.5)
-    sum_bits = builder.bitcast(builder.fadd(builder.bitcast(magnitude, ir.FloatType()), half), _I32)
-    small = builder.sub(sum_bits, constant(_I32, 0x3F000000))
-    is_small = builder.icmp_unsigned("<", magnitude, constant(_I32, 0x38800000))
-    is_large = builder.icmp_unsigned(">=", magnitude, constant(_I32, 0x47800000))
-    is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7F800000))
-    payload = builder.and_(builder.lshr(magnitude, constant(_I32, 13)), constant(_I32, 0x3FF))
-    quiet = builder.or_(payload, constant(_I32, 0x7E00))
-    found = builder.select(is_small, small, normal)
-    found = builder.select(is_large, constant(_I32, 0x7C00), found)
-    found = builder.select(is_nan, quiet, found)
-    sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
-    return builder.trunc(builder.or_(found, sign), _I16)
+def _is_native(element: Element) -> bool:
+    """Return whether the CPU converts an element. For `f16` LLVM would else call a function."""
+    return element is F16 and cpu_features().get("f16c", True)
 
 
 @dataclass(frozen=True, slots=True)
-class SmallFloat:
-    """A format of at most 8 bits, its numbers in the order of their bits.
+class NarrowFloat:
+    """A format of at most 16 bits, its numbers in the order of their bits.
 
     - `width`: the bits of a number, the highest one for its sign (`f8E8M0FNU` has none);
     - `mantissa`: the bits below the exponent;
@@ -132,13 +86,13 @@ class SmallFloat:
 
 
 @lru_cache(maxsize=16)
-def small_float(element: Element) -> SmallFloat:
+def narrow_float(element: Element) -> NarrowFloat:
     """Return the format of an element, from what `ml_dtypes` knows of it."""
     found = cast(Any, ml_dtypes).finfo(element.dtype)
-    rounded = np.array([found.max, np.inf, np.nan, -0.0], np.float32).astype(element.dtype)
-    last, beyond, nan, zero = map(int, rounded.view(np.uint8))
-    smallest = int(np.array([found.smallest_normal], element.dtype).view(np.uint8)[0])
-    return SmallFloat(
+    special = [found.max, np.inf, np.nan, -0.0, found.smallest_normal]
+    rounded = np.array(special, np.float32).astype(element.dtype)
+    last, beyond, nan, zero, smallest = map(int, rounded.view(f"u{element.storage_bytes}"))
+    return NarrowFloat(
         width=element.width,
         mantissa=found.nmant,
         bias=(smallest >> found.nmant) - found.minexp,
@@ -151,13 +105,16 @@ def small_float(element: Element) -> SmallFloat:
     )
 
 
-def small_to_float(builder: Builder, stored: Value, element: Element) -> Value:
-    """Convert the bits of one or several elements of at most 8 bits to `f32`.
+def narrow_to_float(builder: Builder, stored: Value, element: Element) -> Value:
+    """Convert the bits of one or several elements to `f32`.
 
-    A NaN with a payload keeps it.
+    A NaN with a payload keeps it; if the CPU converts `f16`, it makes a signalling NaN quiet.
     """
-    form = small_float(element)
+    form = narrow_float(element)
     words, floats = (_like(stored.type, each) for each in (_I32, ir.FloatType()))
+    if _is_native(element):
+        halves = builder.bitcast(stored, _like(stored.type, ir.HalfType()))
+        return with_bits(builder.fpext(halves, floats), stored)
     bits = builder.zext(stored, words)
     if element.name == _SCALE:
         power = builder.shl(bits, _splat(words, 23))
@@ -184,12 +141,14 @@ def small_to_float(builder: Builder, stored: Value, element: Element) -> Value:
     return with_bits(builder.bitcast(builder.or_(found, sign), floats), stored)
 
 
-def float_to_small(builder: Builder, value: Value, element: Element) -> Value:
-    """Round an `f32` to the nearest element of at most 8 bits, ties to even; return its bits."""
-    form = small_float(element)
+def float_to_narrow(builder: Builder, value: Value, element: Element) -> Value:
+    """Round an `f32` to the nearest element, ties to even; return its bits."""
+    form, kind = narrow_float(element), ir.IntType(8 * element.storage_bytes)
+    if _is_native(element):
+        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), kind)
     bits = builder.bitcast(value, _I32)
     if element.name == _SCALE:
-        return _float_to_scale(builder, bits, form)
+        return builder.trunc(_float_to_scale(builder, bits, form), kind)
     magnitude = builder.and_(bits, constant(_I32, _MAGNITUDE))
     odd = builder.and_(builder.lshr(magnitude, constant(_I32, form.cut)), constant(_I32, 1))
     # The bias changes; adding half of the cut-off bits rounds.
@@ -212,19 +171,24 @@ def float_to_small(builder: Builder, value: Value, element: Element) -> Value:
     sign = builder.and_(sign, constant(_I32, form.sign))
     is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, _INFINITY))
     if form.has_negative_zero:
-        found = builder.select(is_nan, constant(_I32, form.nan), found)
-        return builder.trunc(builder.xor(found, sign), _I8)
+        nan = constant(_I32, form.nan)
+        if element is F16:
+            # The CPU's conversion keeps payloads.
+            payload = builder.lshr(magnitude, constant(_I32, form.cut))
+            nan = builder.or_(nan, builder.and_(payload, constant(_I32, (1 << form.mantissa) - 1)))
+        found = builder.select(is_nan, nan, found)
+        return builder.trunc(builder.xor(found, sign), kind)
     is_special = builder.or_(is_nan, is_large)
     is_zero = builder.icmp_unsigned("==", found, constant(_I32, 0))
     found = builder.select(is_zero, found, builder.or_(found, sign))
-    return builder.trunc(builder.select(is_special, constant(_I32, form.nan), found), _I8)
+    return builder.trunc(builder.select(is_special, constant(_I32, form.nan), found), kind)
 
 
 _SCALE = "f8E8M0FNU"
 """The format of powers of two, without a sign and a zero."""
 
 
-def _float_to_scale(builder: Builder, bits: Value, form: SmallFloat) -> Value:
+def _float_to_scale(builder: Builder, bits: Value, form: NarrowFloat) -> Value:
     """Round the bits of an `f32` to a power of two, ties up; NaN if it is not positive."""
     is_denormal = builder.icmp_unsigned("<", bits, constant(_I32, 1 << 23))
     half = builder.select(is_denormal, constant(_I32, (1 << 22) - 1), constant(_I32, 1 << 22))
@@ -234,23 +198,19 @@ def _float_to_scale(builder: Builder, bits: Value, form: SmallFloat) -> Value:
     above = builder.icmp_unsigned(">=", bits, constant(_I32, beyond))
     is_zero = builder.icmp_unsigned("==", bits, constant(_I32, 0))
     is_nan = builder.or_(above, is_zero)
-    return builder.trunc(builder.select(is_nan, constant(_I32, form.nan), found), _I8)
+    return builder.select(is_nan, constant(_I32, form.nan), found)
 
 
 def bits_of_nan(builder: Builder, value: Value, element: Element) -> Value | None:
     """Return the bits of a NaN that was converted to `f32`; `None` if its format has only one."""
-    if element.is_small_float:
-        form = small_float(element)
-        if not form.has_payloads:
-            return None
-        width, cut = form.width, form.cut
-    else:
-        width, cut = 16, 13
+    form = narrow_float(element)
+    if not form.has_payloads:
+        return None
     bits = builder.bitcast(value, _I32)
-    magnitude = builder.lshr(bits, constant(_I32, cut))
-    kept = builder.and_(magnitude, constant(_I32, (1 << (width - 1)) - 1))
-    sign = builder.lshr(bits, constant(_I32, 32 - width))
-    return builder.or_(kept, builder.and_(sign, constant(_I32, 1 << (width - 1))))
+    magnitude = builder.lshr(bits, constant(_I32, form.cut))
+    kept = builder.and_(magnitude, constant(_I32, form.sign - 1))
+    sign = builder.lshr(bits, constant(_I32, 32 - form.width))
+    return builder.or_(kept, builder.and_(sign, constant(_I32, form.sign)))
 
 
 def with_bits(value: Value, stored: Value) -> Value:

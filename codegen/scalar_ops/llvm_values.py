@@ -13,10 +13,8 @@ from .llvm_narrow_floats import (
     bits_of,
     bits_of_nan,
     constant,
-    float_to_half,
-    float_to_small,
-    half_to_float,
-    small_to_float,
+    float_to_narrow,
+    narrow_to_float,
     with_bits,
 )
 
@@ -89,7 +87,7 @@ def from_storage(builder: Builder, stored: Value, element: Element) -> Value:
             )
         if element is F16:
             return _half_from_storage(builder, stored)
-        return small_to_float(builder, stored, element)
+        return narrow_to_float(builder, stored, element)
     if element.container_width == 1:
         return builder.icmp_unsigned("!=", stored, constant(ir.IntType(8), 0))
     return stored
@@ -118,7 +116,7 @@ def _half_from_storage(builder: Builder, stored: Value) -> Value:
     kept = builder.or_(builder.or_(sign, payload), constant(_I32, 0x7F800000))
     magnitude = builder.and_(bits, constant(_I32, 0x7FFF))
     is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7C00))
-    number = half_to_float(builder, stored)
+    number = narrow_to_float(builder, stored, F16)
     found = builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number)
     found.converted = number
     return with_bits(found, stored)
@@ -128,10 +126,7 @@ def _narrow_to_storage(builder: Builder, register: Value, element: Element) -> V
     """Return the bits of an `f16` or a smaller float that is held as `f32`; NaNs keep theirs."""
     if (stored := _stored_bits(builder, register, element)) is not None:
         return stored
-    if element is not F16:
-        number = float_to_small(builder, register, element)
-    else:
-        number = float_to_half(builder, register)
+    number = float_to_narrow(builder, register, element)
     kept = bits_of_nan(builder, register, element)
     if kept is None:
         return number
@@ -203,10 +198,8 @@ def round_to_element(builder: Builder, value: Value, element: Element) -> Value:
     """Round an `f32` to the nearest value of a narrow float, ties to even; return it as `f32`."""
     if not element.is_narrow_float:
         return value
-    if element is F16:
-        return half_to_float(builder, float_to_half(builder, value))
     if element is not BF16:
-        return small_to_float(builder, float_to_small(builder, value, element), element)
+        return narrow_to_float(builder, float_to_narrow(builder, value, element), element)
     bits = builder.bitcast(value, _I32)
     odd = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 1))
     rounded = builder.add(bits, builder.add(odd, constant(_I32, 0x7FFF)))
