@@ -11,12 +11,12 @@ from .rules import (
     broadcast,
     decomposition,
     decomposition_with_op,
+    in_f32,
     is_narrow,
     is_static,
     real_type,
     require,
     torch,
-    widened,
 )
 
 
@@ -285,7 +285,7 @@ def sigmoid(x: Any) -> Any:
 @decomposition("silu.default")
 def silu(x: Any) -> Any:
     if is_narrow(x):
-        return torch.nn.functional.silu(widened(x)).to(x.dtype)
+        return in_f32(torch.nn.functional.silu, x)
     require(x.is_complex())
     return x * torch.sigmoid(x)
 

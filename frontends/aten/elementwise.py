@@ -14,11 +14,11 @@ from .rules import (
     broadcast,
     decomposition,
     decomposition_with_op,
+    in_f32,
     is_narrow,
     is_static,
     require,
     torch,
-    widened,
 )
 
 
@@ -38,7 +38,7 @@ def remainder(x: Any, y: Any) -> Any:
 def hypot(x: Any, y: Any) -> Any:
     """Scale by the larger operand, so that the squares do not overflow."""
     if is_narrow(x):
-        return hypot(widened(x), widened(y)).to(x.dtype)
+        return in_f32(hypot, x, y)
     x, y = torch.broadcast_tensors(torch.abs(x), torch.abs(y))
     most, least = torch.maximum(x, y), torch.minimum(x, y)
     plain = (most == 0) | torch.isinf(most)
@@ -51,17 +51,16 @@ def hypot(x: Any, y: Any) -> Any:
 @decomposition_with_op(
     *("elu.default", "leaky_relu.default", "logit.default", "smooth_l1_loss.default")
 )
-def in_f32(operation: Any, x: Any, *more: Any, **options: Any) -> Any:
-    """Compute functions of several operations in f32 and round once; torch-mlir rounds each."""
+def function_of_steps(operation: Any, x: Any, *more: Any, **options: Any) -> Any:
     require(is_narrow(x))
-    return operation(widened(x), *map(widened, more), **options).to(x.dtype)
+    return in_f32(operation, x, *more, **options)
 
 
 @decomposition("gelu.default")
 def gelu(x: Any, *, approximate: str = "none") -> Any:
     """Compute the approximation by tanh; torch-mlir's constants in linalg have few digits."""
     if is_narrow(x):
-        return torch.nn.functional.gelu(widened(x), approximate=approximate).to(x.dtype)
+        return in_f32(torch.nn.functional.gelu, x, approximate=approximate)
     require(approximate == "tanh")
     wide = x if x.dtype == torch.float64 else x.to(torch.float32)
     argument = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))

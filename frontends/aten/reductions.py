@@ -13,11 +13,11 @@ from .inline_mlir import emit_inline_mlir
 from .rules import (
     decomposition,
     decomposition_with_op,
+    in_f32,
     is_narrow,
     is_static,
     require,
     torch,
-    widened,
 )
 
 
@@ -148,7 +148,7 @@ def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> Any:
 def softmax(operation: Any, x: Any, dim: int, *options: Any, **more: Any) -> Any:
     """Handle rank 0, on which torch-mlir hangs or crashes, and round logarithms once."""
     if is_narrow(x) and "log_softmax" in operation.name() and not any((*options, *more.values())):
-        return operation(widened(x), dim, *options, **more).to(x.dtype)
+        return in_f32(operation, x, dim, *options, **more)
     require(not x.dim())
     return operation(x.reshape(1), 0, *options, **more).reshape(())
 

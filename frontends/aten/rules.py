@@ -57,6 +57,11 @@ def widened(x: Any) -> Any:
     return x.to(torch.float32) if isinstance(x, torch.Tensor) and is_narrow(x) else x
 
 
+def in_f32(operation: Callable[..., Any], x: Any, *more: Any, **options: Any) -> Any:
+    """Compute an operation on narrow floats in f32, and round once; torch-mlir rounds each step."""
+    return operation(widened(x), *map(widened, more), **options).to(x.dtype)
+
+
 def decomposition_with_op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a rule for several operations. It takes the operation first."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import gamma
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .rules import as_real, broadcast, decomposition, is_narrow, torch, widened
+from .rules import as_real, broadcast, decomposition, in_f32, is_narrow, torch
 
 _FUNCTIONS = {
     "erfc": "chlo.erfc",
@@ -75,7 +76,7 @@ def polygamma(n: int, x: Any) -> Any:
     if n == 0:
         return digamma(x)
     if is_narrow(x):
-        return polygamma(n, widened(x)).to(x.dtype)
+        return in_f32(partial(polygamma, n), x)
     x = as_real(x)
     if n > 1:
         # CHLO takes the logarithm of the zeta function, which may be negative below 0.
