@@ -45,7 +45,7 @@ from .tools.driver import new_context
 from .tools.run.parameter_files import mapped_arrays
 
 if TYPE_CHECKING:
-    from .passes.sharding.placed_values import PlacedGroup
+    from .passes.sharding.annotations.placed_values import PlacedGroup
 
 __all__ = [
     "BACKENDS",
@@ -98,7 +98,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
 
         Raises ExecutionError for inconsistent sharding annotations.
         """
-        from .passes.sharding.placed_values import placed_groups
+        from .passes.sharding.annotations.placed_values import placed_groups
 
         with self.located():
             return ShardingMaps(placed_groups(self.module))
@@ -182,7 +182,7 @@ class ShardingMaps:
     groups: Sequence[PlacedGroup]
 
     def __str__(self) -> str:
-        from .passes.sharding.placed_values import render_shardings
+        from .passes.sharding.annotations.placed_values import render_shardings
 
         return render_shardings(self.groups)
 
@@ -190,7 +190,7 @@ class ShardingMaps:
 
     def html(self) -> str:
         """Return the pictures as HTML."""
-        from .passes.sharding.placed_values import shardings_html
+        from .passes.sharding.annotations.placed_values import shardings_html
 
         return shardings_html(self.groups)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from mesh_opt.dialects.linalg.structured_view import IteratorType, structured_view
-from mesh_opt.passes.sharding.collective_traffic import bytes_sent
+from mesh_opt.passes.sharding.cost.collective_traffic import bytes_sent
 from mesh_opt.sharding.collective_rows import PURE_COLLECTIVES, SEND
 from xdsl.ir import Operation
 

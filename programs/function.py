@@ -28,7 +28,7 @@ from ..sharding.sharding import Sharding
 from .runnable import RunnableModule
 
 if TYPE_CHECKING:
-    from ..passes.sharding.program_cost import Cost
+    from ..passes.sharding.cost.program_cost import Cost
     from ..sharding.machine import Machine
 
 
@@ -183,7 +183,7 @@ class Function(CallableFunction):
         `mesh_opt.sharding.machine_presets` has machines; `mesh_opt.ir.machine_files.read_machine`
         reads them from files. Raises MachineError if the machine has fewer devices than the grid.
         """
-        from ..passes.sharding.cost_report import module_costs
+        from ..passes.sharding.cost.cost_report import module_costs
 
         return module_costs(self.program.module, machine)[self.name]
 

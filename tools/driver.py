@@ -146,7 +146,7 @@ class Driver:
     def _report_costs(self, module: ModuleOp) -> bool:
         """Write the cost report; return whether the machine is large enough for the program."""
         from ..ir.machine_files import read_machine
-        from ..passes.sharding.cost_report import render_json, render_report
+        from ..passes.sharding.cost.cost_report import render_json, render_report
         from ..sharding.machine import MachineError
 
         name = self._options.machine
@@ -160,7 +160,7 @@ class Driver:
         return True
 
     def _show_shardings(self, module: ModuleOp) -> None:
-        from ..passes.sharding.placed_values import placed_groups, render_shardings
+        from ..passes.sharding.annotations.placed_values import placed_groups, render_shardings
 
         groups = placed_groups(module)
         self._stderr.write(render_shardings(groups, color=self._reporter.color))

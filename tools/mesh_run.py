@@ -297,7 +297,7 @@ def _compile(
 def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
     """Print the predicted time of a run on a machine. Raises UsageError."""
     from ..ir.machine_files import read_machine
-    from ..passes.sharding.simulate import simulate
+    from ..passes.sharding.cost.simulate import simulate
     from ..sharding.machine import MachineError
     from .output_files import write_output
 

@@ -30,8 +30,8 @@ from ...sharding.grid import extents_text
 from ...sharding.machine import Machine, MachineError
 from ..imports.conversions import convert_imported
 from ..imports.import_annotations import import_annotations
-from .cost_report import time_text
-from .program_cost import Cost
+from .cost.cost_report import time_text
+from .cost.program_cost import Cost
 from .propagation.graph import ShardingGraph, build_graph
 from .search.candidates import Objective, annotate
 from .search.grid_search import Found, GridSearch

@@ -43,8 +43,8 @@ from ...sharding.collective_rows import (
 )
 from ...sharding.sharding import ReductionKind
 from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, kind_of
-from .commuting_operations import COMBINATIONS
 from .merge_reductions import merge_reductions
+from .rules.commuting_operations import COMBINATIONS
 
 SMALL_BYTES = 8192
 """Size in bytes up to which latency dominates the cost of a collective."""

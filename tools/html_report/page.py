@@ -12,8 +12,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from ...ir.diagnostics import remarks_also_to
-from ...passes.sharding.placed_values import PlacedGroup
-from ...passes.sharding.program_cost import Cost
+from ...passes.sharding.annotations.placed_values import PlacedGroup
+from ...passes.sharding.cost.program_cost import Cost
 from ...runtime.host.timeline import Timeline
 from ...sharding.device_map import device_map, draw_html
 from .record import RecordedStage, StageRecorder

@@ -17,10 +17,10 @@ from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
 from ...passes.encoding.encoding_report import EncodedTensor, encoded_tensors
 from ...passes.manager.pass_manager import Observer
-from ...passes.sharding.collective_traffic import bytes_sent
-from ...passes.sharding.cost_report import module_costs
-from ...passes.sharding.placed_values import PlacedGroup, placed_groups
-from ...passes.sharding.program_cost import Cost
+from ...passes.sharding.annotations.placed_values import PlacedGroup, placed_groups
+from ...passes.sharding.cost.collective_traffic import bytes_sent
+from ...passes.sharding.cost.cost_report import module_costs
+from ...passes.sharding.cost.program_cost import Cost
 from ...sharding.collective_rows import COLLECTIVES, RECV
 from ..diagnostics import position_of, positions_of_location
 from .graph import Node, function_graphs

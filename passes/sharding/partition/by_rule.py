@@ -26,8 +26,8 @@ from ....sharding.op_sharding import (
 )
 from ....sharding.sharding import Sharding
 from ..annotations.access import MANUAL_ATTRIBUTE, drop_annotations
-from ..commuting_operations import inheritable_partials
 from ..rules.combiners import combiner_of
+from ..rules.commuting_operations import inheritable_partials
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import body_matters
 from .local_types import local_type_of

@@ -17,8 +17,8 @@ from ....sharding.cost import BYTES_PER_POINT
 from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
 from ..annotations.access import SHARD
-from ..cost_report import module_costs
-from ..program_cost import Cost
+from ..cost.cost_report import module_costs
+from ..cost.program_cost import Cost
 from ..shard_annotate import annotate_operand, annotate_producer, find_or_create_grid
 from ..shard_complete import shard_complete
 from ..shard_partition import ShardPartitionPass

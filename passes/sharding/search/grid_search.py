@@ -24,7 +24,7 @@ from ....sharding.search.integer_program import IntegerProgram, Solution
 from ....sharding.search.options import Decisions
 from ....sharding.sharding import DimensionAxes, is_finer_split
 from ....sharding.time_model import BytesPrice, TimePrice
-from ..program_cost import Cost
+from ..cost.program_cost import Cost
 from ..propagation.graph import ShardingGraph
 from .candidates import Annotation, Evaluator, Objective
 from .plans import Key, Plan, annotations_of, enough_of

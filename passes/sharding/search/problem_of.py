@@ -16,8 +16,8 @@ from ....sharding.factors import FactorRule
 from ....sharding.propagation import OperationNode
 from ....sharding.search.problem import LivePoint, Problem, SearchOperation, SearchTensor
 from ....sharding.search.repetition import repeated
-from ..kernel_work import is_fused, memory_values, operation_work, work_element
-from ..program_cost import trip_count
+from ..cost.kernel_work import is_fused, memory_values, operation_work, work_element
+from ..cost.program_cost import trip_count
 from ..propagation.graph import Entry, EntryKind, ShardingGraph
 
 

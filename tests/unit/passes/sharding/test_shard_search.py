@@ -15,7 +15,7 @@ from mesh_opt.api import compile
 from mesh_opt.benchmarks.program_costs import collective_bytes
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.diagnostics import Remark, remarks_to
-from mesh_opt.passes.sharding.program_cost import Cost
+from mesh_opt.passes.sharding.cost.program_cost import Cost
 from mesh_opt.passes.sharding.propagation.graph import build_graph
 from mesh_opt.passes.sharding.search.candidates import program_cost
 from mesh_opt.passes.sharding.search.plans import Key, enough_of

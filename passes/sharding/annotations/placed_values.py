@@ -10,15 +10,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from ...dialects.shard.boundary import Boundary, boundary_of
-from ...ir.locations import made_by
-from ...ir.tensor_types import Shape, shape_of, tensor_shape
-from ...ir.text.print_style import PrintStyle
-from ...ir.text.printer import ModulePrinter
-from ...sharding.device_map import device_map, draw_html, draw_text
-from ...sharding.sharding import Sharding
-from ..imports.import_annotations import import_annotations
-from .annotations.access import SHARD, GridTable, annotation_of
+from ....dialects.shard.boundary import Boundary, boundary_of
+from ....ir.locations import made_by
+from ....ir.tensor_types import Shape, shape_of, tensor_shape
+from ....ir.text.print_style import PrintStyle
+from ....ir.text.printer import ModulePrinter
+from ....sharding.device_map import device_map, draw_html, draw_text
+from ....sharding.sharding import Sharding
+from ...imports.import_annotations import import_annotations
+from .access import SHARD, GridTable, annotation_of
 
 Placed = tuple[str, Shape, Sharding]
 """The name of a tensor, the shape of the whole tensor, and its sharding."""

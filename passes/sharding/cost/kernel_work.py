@@ -14,11 +14,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.identities import ANNOTATIONS
-from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ...dialects.tosa.operation_kinds import ELEMENTWISE, LEADING_OPERANDS
-from ...ir.locations import made_by
-from ...ir.tensor_types import ranked
+from ....dialects.identities import ANNOTATIONS
+from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....dialects.tosa.operation_kinds import ELEMENTWISE, LEADING_OPERANDS
+from ....ir.locations import made_by
+from ....ir.tensor_types import ranked
 
 ShapeOf = Callable[[SSAValue], Sequence[int] | None]
 """Return the shape of a tensor; `None` if it is unknown, or for other types."""

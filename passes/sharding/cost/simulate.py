@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.shard.boundary import enclosing_grid
-from ...dialects.shard.checks import grid_value
-from ...ir.diagnostics import OperationError
-from ...ir.host_programs import CALLS
-from ...ir.regions import inner_blocks, values_read
-from ...ir.symbols import root_symbol
-from ...ir.tensor_types import ranked
-from ...sharding.collective_rows import COLLECTIVES
-from ...sharding.cost import known_extents
-from ...sharding.grid import Grid, extents_text
-from ...sharding.machine import Machine
-from ...sharding.simulation import (
+from ....dialects.shard.boundary import enclosing_grid
+from ....dialects.shard.checks import grid_value
+from ....ir.diagnostics import OperationError
+from ....ir.host_programs import CALLS
+from ....ir.regions import inner_blocks, values_read
+from ....ir.symbols import root_symbol
+from ....ir.tensor_types import ranked
+from ....sharding.collective_rows import COLLECTIVES
+from ....sharding.cost import known_extents
+from ....sharding.grid import Grid, extents_text
+from ....sharding.machine import Machine
+from ....sharding.simulation import (
     COMPUTE,
     SimulatedSpan,
     SimulatedStep,
@@ -34,7 +34,7 @@ from ...sharding.simulation import (
     with_overlap,
     without_overlap,
 )
-from .annotations.access import grid_name
+from ..annotations.access import grid_name
 from .collective_traffic import collective_axes
 from .cost_report import time_text
 from .program_cost import Cost, CostCounter, trip_count

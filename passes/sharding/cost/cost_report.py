@@ -6,7 +6,7 @@ import json
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...sharding.machine import Machine
+from ....sharding.machine import Machine
 from .program_cost import Cost, CostCounter
 
 

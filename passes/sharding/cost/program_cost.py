@@ -28,22 +28,22 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.identities import ANNOTATIONS
-from ...dialects.linalg.structured_view import structured_view
-from ...dialects.shard.boundary import enclosing_grid
-from ...ir.attribute_access import constant_integer, number_list
-from ...ir.host_programs import CALLS, CHOICES, EXECUTABLES, FUNCTIONS
-from ...ir.regions import enclosing
-from ...ir.symbols import defined_name, root_symbol
-from ...ir.tensor_types import element_bytes
-from ...sharding.collective_rows import COLLECTIVES, RECV, SEND
-from ...sharding.cost import known_extents
-from ...sharding.grid import Grid
-from ...sharding.machine import Machine
-from ...sharding.time_model import TimePrice, kernel_seconds
-from ..sizes.local_sizes import LocalSizes
-from ..stream.kernels.exports import entry_points
-from .annotations.access import grid_name
+from ....dialects.identities import ANNOTATIONS
+from ....dialects.linalg.structured_view import structured_view
+from ....dialects.shard.boundary import enclosing_grid
+from ....ir.attribute_access import constant_integer, number_list
+from ....ir.host_programs import CALLS, CHOICES, EXECUTABLES, FUNCTIONS
+from ....ir.regions import enclosing
+from ....ir.symbols import defined_name, root_symbol
+from ....ir.tensor_types import element_bytes
+from ....sharding.collective_rows import COLLECTIVES, RECV, SEND
+from ....sharding.cost import known_extents
+from ....sharding.grid import Grid
+from ....sharding.machine import Machine
+from ....sharding.time_model import TimePrice, kernel_seconds
+from ...sizes.local_sizes import LocalSizes
+from ...stream.kernels.exports import entry_points
+from ..annotations.access import grid_name
 from .collective_traffic import collective_axes, sent_bytes
 from .kernel_work import (
     is_fused,

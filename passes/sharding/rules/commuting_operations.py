@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Operation
 
-from ...ir.attribute_access import element_type
-from ...ir.combiners import COMBINERS
-from ...sharding.sharding import Partial, ReductionKind, Sharding
+from ....ir.attribute_access import element_type
+from ....ir.combiners import COMBINERS
+from ....sharding.sharding import Partial, ReductionKind, Sharding
 
 COMBINATIONS: dict[str, ReductionKind] = {
     # The collectives for unsigned numbers are those for signed ones of other bits.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.passes.sharding.simulate import simulate
+from mesh_opt.passes.sharding.cost.simulate import simulate
 from mesh_opt.sharding.machine import Device, Machine, Network
 from mesh_opt.sharding.machine_presets import PRESETS
 from mesh_opt.sharding.simulation import makespan

@@ -9,14 +9,14 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.shard.attributes import AxesArrayAttr
-from ...dialects.shard.boundary import enclosing_grid
-from ...dialects.shard.checks import halo_pairs
-from ...ir.attribute_access import attribute, integers
-from ...ir.tensor_types import element_bytes, ranked, static_shape_or_none
-from ...sharding.collective_rows import COLLECTIVES, UPDATE_HALO
-from ...sharding.sharding import Axes
-from .annotations.access import axes_of, grid_name
+from ....dialects.shard.attributes import AxesArrayAttr
+from ....dialects.shard.boundary import enclosing_grid
+from ....dialects.shard.checks import halo_pairs
+from ....ir.attribute_access import attribute, integers
+from ....ir.tensor_types import element_bytes, ranked, static_shape_or_none
+from ....sharding.collective_rows import COLLECTIVES, UPDATE_HALO
+from ....sharding.sharding import Axes
+from ..annotations.access import axes_of, grid_name
 
 Shapes = Callable[..., Sequence[int] | None]
 """Return the shape of a value on the last process or, along given grid axes, on the first one."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.passes.sharding.cost_report import module_costs, render_report
-from mesh_opt.passes.sharding.program_cost import Cost
+from mesh_opt.passes.sharding.cost.cost_report import module_costs, render_report
+from mesh_opt.passes.sharding.cost.program_cost import Cost
 from mesh_opt.sharding.machine import Device, Machine, MachineError, Network, machine_text
 from parsing import parse_program
 from tool_runs import mesh_opt
