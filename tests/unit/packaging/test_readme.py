@@ -25,22 +25,24 @@ def _blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-def _commands() -> list[str]:
-    lines = "".join(_blocks("sh")).replace("\\\n", " ").splitlines()
-    return [line for line in lines if line.startswith(".venv/bin/")]
+def _commands() -> list[list[str]]:
+    """Return the commands of each block, of which one may read what the one before wrote."""
+    blocks = (block.replace("\\\n", " ").splitlines() for block in _blocks("sh"))
+    return [block for block in blocks if block[0].startswith(".venv/bin/")]
 
 
-@pytest.mark.parametrize("command", _commands())
-def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("commands", _commands(), ids=lambda commands: commands[-1])
+def test_commands(commands: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    program, *arguments = shlex.split(command)
-    if "--ranks" in command:
-        if not NIGHTLY:
-            pytest.skip("each rank takes seconds, and `test_start_ranks.py` starts some")
-        need_ranks()
-    code, output, errors = result_of(TOOLS[Path(program).name], arguments)
-    assert code == 0, errors
-    assert output or "-o" in arguments
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        if "--ranks" in command:
+            if not NIGHTLY:
+                pytest.skip("each rank takes seconds, and `test_start_ranks.py` starts some")
+            need_ranks()
+        code, output, errors = result_of(TOOLS[Path(program).name], arguments)
+        assert code == 0, errors
+        assert output or "-o" in arguments
 
 
 def test_python_face(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
