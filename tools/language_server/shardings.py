@@ -15,7 +15,7 @@ from ...dialects.shard.boundary import Boundary, boundary_of
 from ...ir.diagnostics import OperationError, Remark, remarks_to
 from ...ir.tensor_types import shape_of, tensor_shape
 from ...passes.manager.named_pipeline import default_passes
-from ...passes.sharding.annotations.access import SHARD, GridTable, annotation_of
+from ...passes.sharding.annotations.access import SHARD, ShardingTable, annotation_of
 from ...sharding.device_map import device_map, draw_text
 from ...sharding.grid import extents_text
 from ...sharding.local_shape import local_shape
@@ -121,12 +121,12 @@ def find_shardings(module: ModuleOp | None, context: Context, broken: set[Operat
 
 
 def _shardings(module: ModuleOp) -> Iterator[tuple[SSAValue, Shape, Sharding]]:
-    grids = GridTable()
+    table = ShardingTable()
     for operation in module.walk():
         if isinstance(operation, FuncOp) and operation.body.blocks:
             yield from _of_boundaries(operation)
         if operation.name == SHARD:
-            annotation = annotation_of(operation, grids)
+            annotation = annotation_of(operation, table)
             source = annotation.source
             while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
                 # The result of an annotation is a value of the text, too.

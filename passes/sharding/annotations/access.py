@@ -24,13 +24,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.annotations import ShardOp
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
-from ....dialects.shard.checks import grid_value, halo_pairs, offset_runs
+from ....dialects.shard.checks import halo_pairs, offset_runs, resolve_grid
 from ....ir.attribute_access import constant_integer, integer, integers, number_list, operand_groups
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index_lists import mixed_list
 from ....ir.locations import made_by, maker_of
 from ....ir.regions import point_after, replace_other_uses, walk
-from ....ir.symbols import find_visible_symbol
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.local_shape import offset_errors
@@ -76,57 +75,31 @@ def grid_of(operation: Operation) -> Grid:
     Raises OperationError if the operation has no such attribute, or no valid grid of that name is
     visible.
     """
-    return _grid_value(operation, _definition_of_grid(operation))
-
-
-def _definition_of_grid(operation: Operation) -> Operation:
     symbol = operation.properties.get("grid")
     if not isinstance(symbol, SymbolRefAttr):
         raise OperationError(operation, "has no attribute 'grid'")
-    found = find_visible_symbol(operation, symbol)
-    if found is None:
-        name = symbol.root_reference.data
-        raise OperationError(operation, f"refers to grid @{name}, which is not defined")
-    return found
-
-
-def _grid_value(operation: Operation, definition: Operation) -> Grid:
     try:
-        return grid_value(definition)
-    except (ValueError, VerifyException) as error:
-        raise OperationError(
-            operation, f"refers to @{grid_name(operation)}, which is not a grid: {error}"
-        ) from error
+        return resolve_grid(operation, symbol)
+    except VerifyException as error:
+        raise OperationError(operation, str(error)) from error
 
 
-class GridTable:
-    """Caches the grids of a module, and the shardings of equal `shard.sharding` operations.
-
-    Nested modules use the grid of the enclosing program, or one of their own.
-    """
+class ShardingTable:
+    """Caches the shardings of equal `shard.sharding` operations."""
 
     def __init__(self) -> None:
-        self._grids: dict[Operation, Grid] = {}
         self._shardings: dict[object, tuple[Sharding, tuple[Attribute, ...]]] = {}
-
-    def grid_of(self, operation: Operation) -> Grid:
-        """Return the grid of an operation, cached; raises as the function `grid_of`."""
-        definition = _definition_of_grid(operation)
-        grid = self._grids.get(definition)
-        if grid is None:
-            grid = self._grids[definition] = _grid_value(operation, definition)
-        return grid
 
     def sharding_of(self, operation: Operation, shape: Shape) -> Sharding:
         """Return the sharding that a `shard.sharding` describes for a tensor of this shape.
 
         Raises OperationError if it does not fit the shape or the grid.
         """
-        grid = self.grid_of(operation)
+        grid = grid_of(operation)
         if operation.operands:
             return _read_sharding(operation, shape, grid)
         attributes = tuple(operation.properties.values())
-        key = (shape, id(grid), *operation.properties, *map(id, attributes))
+        key = (shape, grid, *operation.properties, *map(id, attributes))
         found = self._shardings.get(key)
         if found is None:
             sharding = _read_sharding(operation, shape, grid)
@@ -135,7 +108,7 @@ class GridTable:
         return found[0]
 
 
-def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable) -> Sharding:
+def sharding_of_value(value: SSAValue, shape: Shape, table: ShardingTable) -> Sharding:
     """Return the sharding that a `!shard.sharding` value describes for a tensor of this shape.
 
     Raises OperationError at the operation that defines the value if that is neither a
@@ -148,10 +121,10 @@ def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable) -> Shardi
             maker_of(value), "has a sharding as a block argument, expected a shard.sharding"
         )
     if operation.name == GET_SHARDING:
-        return annotation_of(shard_asked_about(operation), grids).sharding
+        return annotation_of(shard_asked_about(operation), table).sharding
     if operation.name != SHARDING:
         raise OperationError(operation, "makes a sharding, expected a shard.sharding")
-    return grids.sharding_of(operation, shape)
+    return table.sharding_of(operation, shape)
 
 
 def _read_sharding(operation: Operation, shape: Shape, grid: Grid) -> Sharding:
@@ -247,7 +220,7 @@ class Annotation:
         return self.operation.results[0]
 
 
-def annotation_of(operation: Operation, grids: GridTable) -> Annotation:
+def annotation_of(operation: Operation, table: ShardingTable) -> Annotation:
     """Parse a `shard.shard` operation. Raises OperationError if it is invalid."""
     shape = tensor_shape(operation.operands[0])
     if shape is None:
@@ -255,7 +228,7 @@ def annotation_of(operation: Operation, grids: GridTable) -> Annotation:
             operation, f"annotates a value of type {operation.operands[0].type}, not a tensor"
         )
     try:
-        sharding = sharding_of_value(operation.operands[1], shape, grids)
+        sharding = sharding_of_value(operation.operands[1], shape, table)
     except OperationError as error:
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error

@@ -18,7 +18,7 @@ from ....ir.text.printer import ModulePrinter
 from ....sharding.device_map import device_map, draw_html, draw_text
 from ....sharding.sharding import Sharding
 from ...imports.import_annotations import import_annotations
-from .access import SHARD, GridTable, annotation_of
+from .access import SHARD, ShardingTable, annotation_of
 
 Placed = tuple[str, Shape, Sharding]
 """The name of a tensor, the shape of the whole tensor, and its sharding."""
@@ -59,10 +59,10 @@ def _of_function(function: FuncOp) -> Iterator[Placed]:
     for index, argument in enumerate(function.body.blocks[0].args):
         text = printer.value_text(argument)
         yield from _of_boundary(text, boundary_of(function, "arg_attrs", index))
-    grids = GridTable()
+    table = ShardingTable()
     for operation in function.body.walk():
         if operation.name == SHARD:
-            yield _of_annotation(operation, printer, grids)
+            yield _of_annotation(operation, printer, table)
     for index in range(len(function.function_type.outputs)):
         yield from _of_boundary(f"result #{index}", boundary_of(function, "res_attrs", index))
 
@@ -72,8 +72,8 @@ def _of_boundary(value: str, boundary: Boundary | None) -> Iterator[Placed]:
         yield value, shape_of(boundary.global_type), boundary.sharding
 
 
-def _of_annotation(operation: Operation, printer: ModulePrinter, grids: GridTable) -> Placed:
-    annotation = annotation_of(operation, grids)
+def _of_annotation(operation: Operation, printer: ModulePrinter, table: ShardingTable) -> Placed:
+    annotation = annotation_of(operation, table)
     source = annotation.source
     # In a chain of annotations the annotated tensor is the source of the first one.
     while (inner := made_by(source, SHARD)) is not None:

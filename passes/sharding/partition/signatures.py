@@ -15,14 +15,14 @@ from ....ir.locations import made_by
 from ....ir.regions import walk
 from ....ir.symbols import visibility
 from ....sharding.sharding import Partial, Sharding
-from ..annotations.access import SHARD, GridTable, annotation_of
+from ..annotations.access import SHARD, ShardingTable, annotation_of
 
 
 class Annotations:
     """Parsed annotations, cached for tensors of the same type."""
 
     def __init__(self) -> None:
-        self._grids = GridTable()
+        self._table = ShardingTable()
         self._known: dict[tuple[SSAValue, int, bool], tuple[Sharding, bool]] = {}
 
     def of(self, operation: Operation) -> tuple[Sharding, bool]:
@@ -34,7 +34,7 @@ class Annotations:
         key = (described, id(tensor.type), "annotate_for_users" in operation.properties)
         found = self._known.get(key)
         if found is None:
-            annotation = annotation_of(operation, self._grids)
+            annotation = annotation_of(operation, self._table)
             sharding = without_single_axes(annotation.sharding)
             found = self._known[key] = sharding, annotation.for_users
         return found

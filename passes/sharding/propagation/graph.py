@@ -35,7 +35,7 @@ from ..annotations.access import (
     SHARD,
     SHARDING,
     Annotation,
-    GridTable,
+    ShardingTable,
     annotation_of,
 )
 from ..rules.captured_reads import read_rule, reads_along_loops
@@ -156,7 +156,7 @@ class _Builder:
         self._rules = RuleCache()
         self._identities: dict[tuple[Shape, int], FactorRule] = {}
         self._pass_through: dict[int, bool] = {}
-        self._grids = GridTable()
+        self._table = ShardingTable()
         self._edges: dict[SSAValue, list[tuple[Operation, int]]] = {}
         self._groups: dict[tuple[int, Shape | None], list[SSAValue]] = {}
         self._function_results: dict[Operation, list[SSAValue | None]] = {}
@@ -295,7 +295,7 @@ class _Builder:
         return tuple(found)
 
     def _annotation(self, operation: Operation) -> None:
-        annotation = annotation_of(operation, self._grids)
+        annotation = annotation_of(operation, self._table)
         source, result = operation.operands[0], operation.results[0]
         self._add_node(result)
         self._graph.entries.append(Entry(operation, EntryKind.ANNOTATION, annotation=annotation))

@@ -36,7 +36,7 @@ from mesh_opt.dialects.shard.grids import (
 )
 from mesh_opt.ir.symbols import find_visible_symbol
 from mesh_opt.passes.imports.convert_mesh_to_shard import ConvertMeshToShardPass
-from mesh_opt.passes.sharding.annotations.access import GridTable, annotation_of
+from mesh_opt.passes.sharding.annotations.access import ShardingTable, annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
 from xdsl.context import Context
@@ -281,7 +281,7 @@ def test_verified_shardings_have_a_meaning(drawn: tuple[ShardingOp, tuple[int, .
         module.verify()
     except VerifyException:
         return
-    value = annotation_of(annotation, GridTable()).sharding
+    value = annotation_of(annotation, ShardingTable()).sharding
     assert value.dimension_axes == sharding.axes
     assert bool(value.halos) == any(sharding.halos)
     assert all(

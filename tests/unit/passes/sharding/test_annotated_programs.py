@@ -18,7 +18,7 @@ from breadth import sampled
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.sharding.annotations.access import SHARD, GridTable, annotation_of
+from mesh_opt.passes.sharding.annotations.access import SHARD, ShardingTable, annotation_of
 from mesh_opt.passes.sharding.rules.registry import factor_rule
 from mesh_opt.passes.sharding.shard_complete import shard_complete
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
@@ -61,7 +61,7 @@ def annotated_functions(module: ModuleOp) -> list[Operation]:
 def by_users(value: SSAValue) -> Sharding:
     owner = value.owner
     assert isinstance(owner, Operation) and owner.name == SHARD, value
-    annotation = annotation_of(owner, GridTable())
+    annotation = annotation_of(owner, ShardingTable())
     assert annotation.for_users
     return annotation.sharding
 
@@ -69,7 +69,7 @@ def by_users(value: SSAValue) -> Sharding:
 def by_producer(value: SSAValue) -> Sharding:
     (use,) = value.uses
     assert use.operation.name == SHARD, use.operation
-    annotation = annotation_of(use.operation, GridTable())
+    annotation = annotation_of(use.operation, ShardingTable())
     assert not annotation.for_users
     return annotation.sharding
 
