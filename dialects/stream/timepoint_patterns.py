@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import IRDLOperation, OptOperandDef
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import operand_groups
@@ -113,8 +116,9 @@ def drop_unused_awaits(op: TimepointAwaitOp, rewriter: PatternRewriter) -> None:
 
 @rewrites(Operation)
 def drop_wait_for_reached(op: Operation, rewriter: PatternRewriter) -> None:
-    """Let an op start at once that waits for a timepoint that is reached."""
-    if isinstance(op, TimepointAwaitOp):
+    """Let an op start at once that may wait, but waits for a timepoint that is reached."""
+    operands = dict(cast(IRDLOperation, op).get_irdl_definition().operands)
+    if not isinstance(operands.get("await_timepoint"), OptOperandDef):
         return
     for timepoint in values(op, "await_timepoint"):
         if is_immediate(timepoint):

@@ -58,3 +58,18 @@ util.func public @channel(%rank: index, %count: index) -> (index, index, index) 
   %2 = stream.channel.rank %open : index
   util.return %0, %1, %2 : index, index, index
 }
+
+// Only an op that need not wait loses the timepoint that is reached.
+
+// CHECK-LABEL: util.func public @reached
+// CHECK: %[[REACHED:.*]] = stream.timepoint.immediate
+// CHECK-NEXT: %[[FENCE:.*]] = stream.timepoint.export %[[REACHED]]
+// CHECK-NEXT: stream.timepoint.chain_external %[[REACHED]] => (%f : !stream.test.fence)
+// CHECK-NEXT: stream.resource.dealloca %r : !stream.resource<transient>{%n}
+util.func public @reached(%f: !stream.test.fence, %r: !stream.resource<transient>, %n: index) -> (!stream.test.fence, !stream.timepoint) {
+  %0 = stream.timepoint.immediate => !stream.timepoint
+  %1 = stream.timepoint.export %0 => (!stream.test.fence)
+  stream.timepoint.chain_external %0 => (%f : !stream.test.fence)
+  %2 = stream.resource.dealloca await(%0) => %r : !stream.resource<transient>{%n} => !stream.timepoint
+  util.return %1, %2 : !stream.test.fence, !stream.timepoint
+}
