@@ -10,24 +10,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.locations import made_by
 from ...ir.syntax.assembly_format import values
-from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE
 from .objects import RESULT, row
 
 BINDINGS = Repeated(
-    (
-        "(",
-        Operand("binding_buffers"),
-        " : ",
-        Type("binding_buffers"),
-        ")[",
-        Operand("binding_offsets"),
-        ", ",
-        Operand("binding_lengths"),
-        "]",
-    ),
-    ("binding_buffers", "binding_offsets", "binding_lengths"),
+    "($binding_buffers : type($binding_buffers))[$binding_offsets, $binding_lengths]",
     delimiter=Parser.Delimiter.SQUARE,
 )
 """`[(%buffer : !hal.buffer)[%offset, %length], ...]`.

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from ...ir.syntax.assembly_format import Pieces
-from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.resource_directives import Parameter
 from ...ir.syntax.rows import Rows
 from ..util.types import BufferType as HostBufferType
 from .commands import ON_QUEUE, QUEUE
@@ -25,24 +22,11 @@ row = Rows(
 )
 
 END = " attr-dict-with-keyword"
-SOURCE, TARGET = (
-    Parameter(f"{side}_scope", f"{side}_keys", f"{side}_offsets") for side in ("source", "target")
-)
 KEYS = "{0}_scope:host? {0}_keys:host* {0}_offsets:i64*"
 RANGES = "{0}_buffer:buffer {0}_buffer_offsets* {0}_buffer_lengths*"
-
-
-def _range(side: str) -> Pieces:
-    """Return the pieces of `%buffer[%offset for %length]`."""
-    buffer = f"{side}_buffer"
-    offset, length = Operand(f"{buffer}_offsets"), Operand(f"{buffer}_lengths")
-    return (Operand(buffer), "[", offset, " for ", length, "]")
-
-
-def _columns(side: str, other: str) -> tuple[str, ...]:
-    numbers = (f"{other}_buffer_offsets", f"{other}_buffer_lengths")
-    return (f"{side}_keys", f"{side}_offsets", *numbers)
-
+SOURCE = "parameter($source_scope, $source_keys, $source_offsets)"
+TARGET = "parameter($target_scope, $target_keys, $target_offsets)"
+RANGE = "${0}_buffer[${0}_buffer_offsets for ${0}_buffer_lengths] : type(${0}_buffer)"
 
 ROWS = (
     row(
@@ -53,10 +37,7 @@ ROWS = (
             f"{QUEUE} type(",
             "$memory_types) usage($buffer_usage)",
             " ",
-            Repeated(
-                (SOURCE, " : ", Type("results_"), "{", Operand("lengths"), "}"),
-                ("source_keys", "source_offsets", "lengths", "results_"),
-            ),
+            Repeated(f"{SOURCE} : type($results_){{$lengths}}", shared=("source_scope",)),
             END,
         ),
     ),
@@ -67,8 +48,8 @@ ROWS = (
             QUEUE,
             " ",
             Repeated(
-                (SOURCE, " -> ", *_range("target"), " : ", Type("target_buffer")),
-                _columns("source", "target"),
+                f"{SOURCE} -> {RANGE.format('target')}",
+                shared=("source_scope", "target_buffer"),
             ),
             END,
         ),
@@ -80,8 +61,8 @@ ROWS = (
             QUEUE,
             " ",
             Repeated(
-                (*_range("source"), " : ", Type("source_buffer"), " -> ", TARGET),
-                _columns("target", "source"),
+                f"{RANGE.format('source')} -> {TARGET}",
+                shared=("source_buffer", "target_scope"),
             ),
             END,
         ),

@@ -11,7 +11,6 @@ from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.repeated import Repeated
@@ -65,18 +64,7 @@ class _WithNamedResults(SyntaxOperation):
 
 
 DEVICES = Repeated(
-    (
-        "(",
-        Operand("devices"),
-        ", ",
-        Operand("queue_affinities"),
-        " : ",
-        Type("devices"),
-        ", ",
-        Type("queue_affinities"),
-        ")",
-    ),
-    ("devices", "queue_affinities"),
+    "($devices, $queue_affinities : type($devices), type($queue_affinities))",
     delimiter=Parser.Delimiter.SQUARE,
 )
 """`[(%device, %queue : !hal.device, i64), ...]`."""

@@ -15,8 +15,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Parsed, Pieces, values
-from ...ir.syntax.directives import Operand, Type, verify_type
+from ...ir.syntax.assembly_format import Parsed, Syntax, values
+from ...ir.syntax.directives import verify_type
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.lines import print_lines
 from ...ir.syntax.repeated import Repeated
@@ -157,25 +157,9 @@ def _verify_accesses(accesses: Sequence[int], resources: int) -> None:
 class DispatchResources(Repeated):
     """`{ro %r[%offset for %length] : T{%size}, ...}`: the resources bound to a kernel."""
 
-    entry: Pieces = (
+    entry: Syntax = (
         KeywordIndex("resource_accesses", tuple(ACCESS), first=1),
-        " ",
-        Operand("resources"),
-        "[",
-        Operand("resource_offsets"),
-        " for ",
-        Operand("resource_lengths"),
-        "] : ",
-        Type("resources"),
-        "{",
-        Operand("resource_sizes"),
-        "}",
-    )
-    columns: tuple[str, ...] = (
-        "resources",
-        "resource_sizes",
-        "resource_offsets",
-        "resource_lengths",
+        " $resources[$resource_offsets for $resource_lengths] : type($resources){$resource_sizes}",
     )
     arrays: tuple[str, ...] = ("resource_accesses",)
 

@@ -6,61 +6,43 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.syntax.assembly_format import Pieces, values
-from ...ir.syntax.directives import Operand, Type
+from ...ir.syntax.assembly_format import values
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.resource_directives import Parameter
 from .rows import PLACED, row
 
-KEY = ("source_keys", "source_offsets")
-
 LOADS = Repeated(
-    (
-        Parameter("source_scope", *KEY),
-        " : ",
-        Type("results_"),
-        "{",
-        Operand("result_sizes"),
-        "}",
-    ),
-    (*KEY, "result_sizes", "results_"),
+    "parameter($source_scope, $source_keys, $source_offsets) : type($results_){$result_sizes}",
+    shared=("source_scope",),
 )
 """`{%scope::%key[%offset] : T{%size}, ...}`."""
 
 
-def _parts(resource: str, numbers: tuple[str, ...]) -> Pieces:
-    """Return the pieces of `%resource[%offset to %end for %length]`.
-
-    Two numbers are offset and length, without the end.
-    """
-    offset, *end, length = (Operand(f"{resource}_{number}") for number in numbers)
-    to = (" to ", *end) if end else ()
-    return (Operand(resource), "[", offset, *to, " for ", length, "]")
-
-
-def _gather(numbers: tuple[str, ...]) -> Repeated:
+def _gather(numbers: str) -> Repeated:
     """Return the format `{%scope::%key[%offset] -> %target[...] : T{%size}, ...}`.
 
     A gather reads many parameters into ranges of one resource.
     """
-    target = (" : ", Type("target"), "{", Operand("target_size"), "}")
-    entry = (Parameter("source_scope", *KEY), " -> ", *_parts("target", numbers), *target)
-    return Repeated(entry, (*KEY, *(f"target_{number}" for number in numbers)))
+    return Repeated(
+        "parameter($source_scope, $source_keys, $source_offsets)"
+        f" -> $target[{numbers.format('target')}] : type($target){{$target_size}}",
+        shared=("source_scope", "target", "target_size"),
+    )
 
 
-def _scatter(numbers: tuple[str, ...]) -> Repeated:
+def _scatter(numbers: str) -> Repeated:
     """Return the format `{%source[...] : T{%size} -> %scope::%key[%offset], ...}`.
 
     A scatter writes ranges of one resource to many parameters.
     """
-    key = ("target_keys", "target_offsets")
-    source = (" : ", Type("source"), "{", Operand("source_size"), "}")
-    entry = (*_parts("source", numbers), *source, " -> ", Parameter("target_scope", *key))
-    return Repeated(entry, (*key, *(f"source_{number}" for number in numbers)))
+    return Repeated(
+        f"$source[{numbers.format('source')}] : type($source){{$source_size}}"
+        " -> parameter($target_scope, $target_keys, $target_offsets)",
+        shared=("source", "source_size", "target_scope"),
+    )
 
 
-ASYNC = ("offsets", "ends", "lengths")
-CMD = ("offsets", "lengths")
+ASYNC = "${0}_offsets to ${0}_ends for ${0}_lengths"
+CMD = "${0}_offsets for ${0}_lengths"
 
 ON = "( on($affinity))?"
 AWAIT = f"{ON}( await($await_timepoint))?"

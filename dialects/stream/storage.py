@@ -6,21 +6,14 @@ from functools import partial
 
 from xdsl.parser import Parser
 
-from ...ir.syntax.directives import AttributeValue, Operand, Type, verify_same_type
+from ...ir.syntax.directives import verify_same_type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE
 from .dispatch_directives import FUNCTION_TYPE
 from .rows import PLACED, row
 
 CONSTANTS = Repeated(
-    (
-        Type("results_"),
-        "{",
-        Operand("result_sizes"),
-        "} = ",
-        AttributeValue("values"),
-    ),
-    ("result_sizes", "results_"),
+    "type($results_){$result_sizes} = $values",
     arrays=("values",),
     delimiter=Parser.Delimiter.NONE,
 )

@@ -15,7 +15,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, directive, values
-from ...ir.syntax.directives import Operand, Type, verify_returned
+from ...ir.syntax.directives import verify_returned
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE, READS, SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
@@ -38,18 +38,8 @@ OF_SOURCE = "$source[$source_offset for $length] : type($source){$source_size} -
 TO_TARGET = "$target[$target_offset for $length]"
 OPERANDS = " $operands_ attr-dict : type($result, $operands_)"
 
-RANGES = Repeated(
-    ("[", Operand("offsets"), " for ", Operand("lengths"), "]"),
-    ("offsets", "lengths"),
-    delimiter=Parser.Delimiter.NONE,
-    in_lines=False,
-)
-ITEMS = Repeated(
-    (Operand("values_"), " : ", Type("values_")),
-    ("values_",),
-    delimiter=Parser.Delimiter.SQUARE,
-    in_lines=False,
-)
+RANGES = Repeated("[$offsets for $lengths]", delimiter=Parser.Delimiter.NONE, in_lines=False)
+ITEMS = Repeated("$values_ : type($values_)", delimiter=Parser.Delimiter.SQUARE, in_lines=False)
 
 
 @directive("list-element")

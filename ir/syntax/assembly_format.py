@@ -224,14 +224,21 @@ def compile_format(definition: OpDef, text: str) -> Pieces:
     return tuple(first.pieces)
 
 
-@lru_cache(maxsize=1024)
-def pieces_of(cls: type[FormattedOperation]) -> Pieces:
-    """Return the compiled format of an op class."""
-    definition = cls.get_irdl_definition()
+def compile_syntax(definition: OpDef, syntax: Syntax) -> Pieces:
+    """Compile the formats in a syntax.
+
+    Raises ValueError for a name that the definition does not have.
+    """
     pieces: list[str | Directive] = []
-    for piece in (cls.SYNTAX,) if isinstance(cls.SYNTAX, str) else cls.SYNTAX:
+    for piece in (syntax,) if isinstance(syntax, str) else syntax:
         pieces += compile_format(definition, piece) if isinstance(piece, str) else (piece,)
     return tuple(pieces)
+
+
+@lru_cache(maxsize=1024)
+def pieces_of(cls: type[FormattedOperation]) -> Pieces:
+    """Return the compiled syntax of an op class."""
+    return compile_syntax(cls.get_irdl_definition(), cls.SYNTAX)
 
 
 @lru_cache(maxsize=1024)

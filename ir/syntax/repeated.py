@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import AnyAttr, OpDef, OperandDef, PropertyDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .assembly_format import Parsed, Pieces, parse_pieces, print_pieces, values
+from .assembly_format import (
+    Parsed,
+    Pieces,
+    Syntax,
+    compile_syntax,
+    parse_pieces,
+    print_pieces,
+    values,
+)
 from .lines import print_lines
 from .resource_directives import operand_key, verify_columns
 
@@ -38,16 +49,30 @@ class _Entry:
 class Repeated:
     """Lists of values of equal length, and array properties of that length.
 
-    `entry` is the syntax of one entry, as if each list were a single value. Values outside of
-    `columns`, such as the scope before each key, must be the same in every entry. With `in_lines`
-    each entry is printed on a line of its own.
+    `entry` is the syntax of one entry, as if each list were a single value. The values `shared`,
+    such as the scope before each key, must be the same in every entry. With `in_lines` each entry
+    is printed on a line of its own.
     """
 
-    entry: Pieces
-    columns: tuple[str, ...]
+    entry: Syntax
+    shared: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
     delimiter: Parser.Delimiter = Parser.Delimiter.BRACES
     in_lines: bool = True
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the lists, in the order of the text."""
+        pieces = (self.entry,) if isinstance(self.entry, str) else self.entry
+        formats = " ".join(piece for piece in pieces if isinstance(piece, str))
+        names = dict.fromkeys(re.findall(r"\$(\w+)", formats))
+        return tuple(name for name in names if name not in (*self.shared, *self.arrays))
+
+    @cached_property
+    def _compiled(self) -> Pieces:
+        single = [(name, OperandDef(AnyAttr())) for name in (*self.columns, *self.shared)]
+        arrays = {name: PropertyDef(AnyAttr()) for name in self.arrays}
+        return compile_syntax(OpDef("entry", operands=[*single], properties={**arrays}), self.entry)
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
@@ -60,7 +85,7 @@ class Repeated:
 
         def parse_entry() -> None:
             entries.append(Parsed())
-            parse_pieces(parser, entries[-1], self.entry)
+            parse_pieces(parser, entries[-1], self._compiled)
 
         parser.parse_comma_separated_list(self.delimiter, parse_entry)
         position = parser.pos
@@ -79,7 +104,7 @@ class Repeated:
     def print(self, printer: Printer, operation: Operation) -> None:
         def print_entry(index: int) -> None:
             entry = _Entry(operation, self.columns, index)
-            print_pieces(printer, cast(Operation, entry), self.entry)
+            print_pieces(printer, cast(Operation, entry), self._compiled)
 
         entries, brackets = range(self._length(operation)), _BRACKETS[self.delimiter]
         if self.in_lines:
