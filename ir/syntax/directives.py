@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import cast
 
-from xdsl.dialects.builtin import FunctionType, IndexType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
 from xdsl.ir import (
     Attribute,
     Block,
@@ -26,9 +26,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .assembly_format import Directive, Parsed, PrintsProperty, directive, is_plain, values
-
-INDEX = IndexType()
+from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive, is_plain, values
 
 
 def _is_list(definition: OpDef, name: str) -> bool:

@@ -21,7 +21,16 @@ from xdsl.printer import Printer
 
 from ..attribute_access import number_list
 from ..index_lists import parse_index_list, print_index_list
-from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive, values
+from .assembly_format import (
+    DIRECTIVES,
+    INDEX,
+    Directive,
+    MakeDirective,
+    Parsed,
+    PrintsProperty,
+    directive,
+    values,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,40 +60,22 @@ class IntegerValue(PrintsProperty):
         return (self.signed or value >= 0) and number == IntegerAttr(value, self.type)
 
 
-@directive("index")
-def _index(definition: OpDef, name: str) -> Directive:
-    """`index($a)`: an integer of type index."""
-    return IntegerValue(name, INDEX)
+_INTEGERS: dict[str, tuple[IntegerType | IndexType, bool]] = {
+    "index": (INDEX, False),
+    "int": (i64, False),
+    "int32": (i32, False),
+    "signed-index": (INDEX, True),
+    "signed-int": (i64, True),
+    "uint32": (IntegerType(32, Signedness.UNSIGNED), False),
+}
+"""The type of an integer property for each directive, and whether the integer may be negative."""
 
 
-@directive("int")
-def _int(definition: OpDef, name: str) -> Directive:
-    """`int($a)`: an integer of type i64."""
-    return IntegerValue(name, i64)
+def _integer(type_: IntegerType | IndexType, signed: bool) -> MakeDirective:
+    return lambda definition, name: IntegerValue(name, type_, signed)
 
 
-@directive("signed-index")
-def _signed_index(definition: OpDef, name: str) -> Directive:
-    """`signed-index($a)`: an integer of type index, which may be negative."""
-    return IntegerValue(name, INDEX, signed=True)
-
-
-@directive("signed-int")
-def _signed_int(definition: OpDef, name: str) -> Directive:
-    """`signed-int($a)`: an integer of type i64, which may be negative."""
-    return IntegerValue(name, i64, signed=True)
-
-
-@directive("int32")
-def _int32(definition: OpDef, name: str) -> Directive:
-    """`int32($a)`: an integer of type i32."""
-    return IntegerValue(name, i32)
-
-
-@directive("uint32")
-def _uint32(definition: OpDef, name: str) -> Directive:
-    """`uint32($a)`: an integer of type ui32."""
-    return IntegerValue(name, IntegerType(32, Signedness.UNSIGNED))
+DIRECTIVES.update({word: _integer(*row) for word, row in _INTEGERS.items()})
 
 
 @directive("numbers")
