@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
@@ -22,16 +23,16 @@ from ...ir.syntax.lines import print_lines
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.resource_directives import (
     RESOURCE,
-    UNTIED,
     TiedFunctionType,
     ValueForm,
     dynamic_dimensions,
     operand_key,
     parse_dimensions,
     parse_results,
-    parse_tie,
+    parse_tied_type,
     print_dimensions,
     print_results,
+    print_tied_type,
     set_ties,
     ties_fit,
     ties_of,
@@ -216,9 +217,9 @@ class TensorList:
         self.dimensions += dimensions
         return True
 
-    def parse_resource(self, parser: Parser, type_: Attribute | None = None) -> None:
-        """Parse `!stream.resource<*>{%s}`; `type_`, if given, replaces the type in the text."""
-        self.types.append(parser.parse_type() if type_ is None else type_)
+    def parse_resource(self, parser: Parser, type_: Attribute) -> None:
+        """Parse the size of a resource, `{%s}`, after its type."""
+        self.types.append(type_)
         with parser.in_braces():
             self.sizes.append(parser.parse_unresolved_operand())
 
@@ -240,15 +241,15 @@ class EncodedFunctionType:
 
         def parse_operand() -> None:
             if operands.parse_encoding(parser):
-                operands.parse_resource(parser)
+                operands.parse_resource(parser, parser.parse_type())
 
         def parse_result() -> None:
             position = parser.pos
             if not results.parse_encoding(parser):
                 parser.raise_error("expected the type of the tensor in the result", position)
-            ties.append(parse_tie(parser, names))
-            same = ties[-1] != UNTIED and parser.parse_optional_keyword("as") is None
-            results.parse_resource(parser, operands.types[ties[-1]] if same else None)
+            tie, type_ = parse_tied_type(parser, names, operands.types)
+            ties.append(tie)
+            results.parse_resource(parser, type_)
 
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_operand)
         parser.parse_punctuation("->")
@@ -263,6 +264,7 @@ class EncodedFunctionType:
 
     def print(self, printer: Printer, operation: Operation) -> None:
         operands = values(operation, "mixed_operands")
+        operand_types = [operand.type for operand in operands]
         results = values(operation, "results_")
         print_tensor = tensor_printer(printer, operation, "operand")
 
@@ -275,17 +277,16 @@ class EncodedFunctionType:
         printer.print_string(" -> ")
         print_tensor_result = tensor_printer(printer, operation, "result")
 
+        def print_tied(tie: int) -> None:
+            printer.print_ssa_value(operands[tie])
+
         def print_result(item: tuple[SSAValue, Attribute, int]) -> None:
             value, encoding, tie = item
-
-            def print_type() -> None:
-                if tie != UNTIED:
-                    printer.print_ssa_value(operands[tie])
-                if tie == UNTIED or operands[tie].type != value.type:
-                    printer.print_string("" if tie == UNTIED else " as ")
-                    printer.print_attribute(value.type)
-
-            print_tensor_result(value, encoding, print_type)
+            print_tensor_result(
+                value,
+                encoding,
+                partial(print_tied_type, printer, value.type, tie, operand_types, print_tied),
+            )
 
         ties = ties_of(operation, len(results))
         items = zip(results, encodings(operation, "result_encodings"), ties, strict=True)
@@ -378,7 +379,7 @@ class TracedTensors:
             position = parser.pos
             if not tensors.parse_encoding(parser):
                 parser.raise_error("expected the type of the tensor in the resource", position)
-            tensors.parse_resource(parser)
+            tensors.parse_resource(parser, parser.parse_type())
 
         parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
         parsed.operands["resources"] = resources

@@ -47,12 +47,12 @@ from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     RESOURCE,
-    UNTIED,
     TiedFunctionType,
     ValueForm,
     operand_key,
-    parse_tie,
+    parse_tied_type,
     print_results,
+    print_tied_type,
     tied_operands,
     ties_fit,
     ties_of,
@@ -140,11 +140,9 @@ class Function(IRDLOperation):
         ties: list[int] = []
 
         def parse_result_type() -> None:
-            ties.append(parse_tie(parser, names))
-            if ties[-1] != UNTIED and parser.parse_optional_keyword("as") is None:
-                results.append(types[ties[-1]])
-            else:
-                results.append(parser.parse_type())
+            tie, type_ = parse_tied_type(parser, names, types)
+            ties.append(tie)
+            results.append(type_)
 
         def parse_result() -> None:
             parse_result_type()
@@ -190,16 +188,14 @@ class Function(IRDLOperation):
         inputs, outputs = self.function_type.inputs.data, self.function_type.outputs.data
         block = self.body.blocks.first
 
+        def print_argument(tie: int) -> None:
+            if block is not None:
+                printer.print_ssa_value(block.args[tie])
+            else:
+                printer.print_string(f"%arg{tie}")
+
         def print_result(index: int) -> None:
-            tie = ties[index]
-            if tie != UNTIED:
-                if block is not None:
-                    printer.print_ssa_value(block.args[tie])
-                else:
-                    printer.print_string(f"%arg{tie}")
-            if tie == UNTIED or inputs[tie] != outputs[index]:
-                printer.print_string("" if tie == UNTIED else " as ")
-                printer.print_attribute(outputs[index])
+            print_tied_type(printer, outputs[index], ties[index], inputs, print_argument)
             print_attributes(printer, output_attributes.data[index])
 
         self.print_arguments(printer)

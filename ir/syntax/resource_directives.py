@@ -296,11 +296,9 @@ class TiedFunctionType:
         ties: list[int] = []
 
         def parse_result() -> None:
-            ties.append(parse_tie(parser, names))
-            if ties[-1] != UNTIED and not parser.parse_optional_keyword("as"):
-                types.append(operand_types[ties[-1]])
-            else:
-                types.append(parser.parse_type())
+            tie, type_ = parse_tied_type(parser, names, operand_types)
+            ties.append(tie)
+            types.append(type_)
             sizes.extend(parse_type_sizes(parser, self.form, types[-1]))
 
         parse_results(parser, parse_result)
@@ -325,16 +323,16 @@ class TiedFunctionType:
     def print_results(self, printer: Printer, operation: Operation) -> None:
         """Print the part after the arrow."""
         operands = values(operation, self.operands)
+        operand_types = [operand.type for operand in operands]
         results = values(operation, self.results)
         sizes = iter(values(operation, self.result_sizes))
 
+        def print_operand(tie: int) -> None:
+            printer.print_ssa_value(operands[tie])
+
         def print_result(pair: tuple[SSAValue, int]) -> None:
             value, tie = pair
-            if tie != UNTIED:
-                printer.print_ssa_value(operands[tie])
-            if tie == UNTIED or operands[tie].type != value.type:
-                printer.print_string("" if tie == UNTIED else " as ")
-                printer.print_attribute(value.type)
+            print_tied_type(printer, value.type, tie, operand_types, print_operand)
             self._print_sizes(printer, value.type, sizes)
 
         pairs = tuple(zip(results, ties_of(operation, len(results)), strict=True))
@@ -398,6 +396,35 @@ def parse_tie(parser: Parser, names: Sequence[tuple[str, int]]) -> int:
     if operand_key(tied) not in names:
         parser.raise_error(f"'%{tied.operand_name}' is not an operand", position)
     return names.index(operand_key(tied))
+
+
+def parse_tied_type(
+    parser: Parser, names: Sequence[tuple[str, int]], types: Sequence[Attribute]
+) -> tuple[int, Attribute]:
+    """Read `T`, `%a as T`, or `%a` for an operand of the result's type.
+
+    `names` and `types` are those of the operands. Return the index of the operand, or -1 if there
+    is none, and the type of the result. Raises ParseError for a value that is no operand.
+    """
+    tie = parse_tie(parser, names)
+    if tie != UNTIED and parser.parse_optional_keyword("as") is None:
+        return tie, types[tie]
+    return tie, parser.parse_type()
+
+
+def print_tied_type(
+    printer: Printer,
+    type_: Attribute,
+    tie: int,
+    types: Sequence[Attribute],
+    print_operand: Callable[[int], object],
+) -> None:
+    """Print the type and tie of a result as `parse_tied_type` reads them."""
+    if tie != UNTIED:
+        print_operand(tie)
+    if tie == UNTIED or types[tie] != type_:
+        printer.print_string("" if tie == UNTIED else " as ")
+        printer.print_attribute(type_)
 
 
 def set_ties(parsed: Parsed, ties: Sequence[int]) -> None:
