@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -36,6 +35,13 @@ from ...ir.syntax.assembly_format import (
 )
 from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.region_headers import (
+    parse_arguments,
+    parse_arrow_types,
+    print_arguments,
+    print_types,
+)
+from ...ir.syntax.resource_directives import print_results
 from ...ir.syntax.rows import CREATES, PURE
 from ...ir.syntax.symbol_directives import Visibility
 from ..stream.executables import Executable, executable_end, executable_syntax
@@ -110,19 +116,6 @@ ExecutableBinaryOp = row(
     traits=(SymbolOpInterface(),),
     doc="The compiled kernels of an executable for one target.",
 )
-
-
-def parse_arguments(parser: Parser) -> list[Parser.Argument]:
-    """Parse `(%a: T, ...)`, the arguments of the region that follows."""
-    return parser.parse_comma_separated_list(
-        parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
-    )
-
-
-def print_arguments(printer: Printer, region: Region) -> None:
-    """Print the arguments of a region: the inverse of `parse_arguments`."""
-    with printer.in_parens():
-        printer.print_list(region.block.args, printer.print_block_argument)
 
 
 class ConditionRegion:
@@ -227,14 +220,8 @@ class FunctionBody:
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         arguments = parse_arguments(parser)
-        results: Sequence[Attribute] = ()
-        if parser.parse_optional_punctuation("->") is not None:
-            several = parser.parse_optional_comma_separated_list(
-                parser.Delimiter.PAREN, parser.parse_type
-            )
-            results = [parser.parse_type()] if several is None else several
         parsed.attributes["function_type"] = FunctionType.from_lists(
-            [argument.type for argument in arguments], results
+            [argument.type for argument in arguments], parse_arrow_types(parser)
         )
         parse_pieces(parser, parsed, self.between)
         parsed.regions["body"] = parser.parse_region(arguments)
@@ -245,11 +232,7 @@ class FunctionBody:
         results = cast(FunctionType, operation.properties["function_type"]).outputs.data
         if results:
             printer.print_string(" -> ")
-        if len(results) == 1:
-            printer.print_attribute(results[0])
-        elif results:
-            with printer.in_parens():
-                printer.print_list(results, printer.print_attribute)
+            print_types(printer, results)
         print_pieces(printer, operation, self.between)
         printer.print_string(" ")
         printer.print_region(region, print_entry_block_args=False)
@@ -283,11 +266,7 @@ class Keys:
     def print(self, printer: Printer, operation: Operation) -> None:
         keys = cast("ArrayAttr[Attribute]", operation.properties["keys"])
         printer.print_string(" as ")
-        if len(keys) == 1:
-            printer.print_attribute(keys.data[0])
-            return
-        with printer.in_parens():
-            printer.print_list(keys, printer.print_attribute)
+        print_results(printer, keys.data, printer.print_attribute, always=False)
 
 
 def _verify_condition(condition: Operation) -> None:

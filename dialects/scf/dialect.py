@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.scf import Scf
-from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -34,6 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
 from ...ir.dialect_extension import extended
+from ...ir.index_lists import parse_index_list, print_index_list
 from ...ir.syntax.region_headers import parse_bindings, parse_types, print_bindings
 from ..linalg.base import segment_sizes
 
@@ -168,11 +168,8 @@ class ForallOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         def group(dynamic: Sequence[SSAValue], static: Attribute) -> None:
-            print_dynamic_index_list(
-                printer, DYNAMIC_INDEX, dynamic, number_list(static), delimiter=parens
-            )
+            print_index_list(printer, number_list(static), dynamic, Parser.Delimiter.PAREN)
 
-        parens = Parser.Delimiter.PAREN
         printer.print_string(" ")
         with printer.in_parens():
             printer.print_list(self.body.block.args[: self.rank], printer.print_ssa_value)
@@ -238,9 +235,7 @@ class ForallOp(IRDLOperation):
 
 
 def _parse_bounds(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[int]]:
-    dynamic, static = parse_dynamic_index_list_without_types(
-        parser, dynamic_index=DYNAMIC_INDEX, delimiter=parser.Delimiter.PAREN
-    )
+    static, dynamic = parse_index_list(parser, parser.Delimiter.PAREN)
     return [parser.resolve_operand(each, _INDEX) for each in dynamic], static
 
 

@@ -9,13 +9,14 @@ from typing import cast
 from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import BaseAttr
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, directive, values
 from ...ir.syntax.directives import verify_returned
+from ...ir.syntax.region_headers import parse_binding, print_bindings
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE, READS, SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
@@ -81,37 +82,24 @@ class Conversion:
     """`(%a = %x, ...) : (T) -> U {...}`: a region whose arguments are named in the list."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        names: list[Parser.UnresolvedArgument] = []
-        operands: list[UnresolvedOperand] = []
-
-        def parse_one() -> None:
-            names.append(parser.parse_argument(expect_type=False))
-            parser.parse_punctuation("=")
-            operands.append(parser.parse_unresolved_operand())
-
-        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
+        bindings = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parse_binding(parser)
+        )
         parser.parse_punctuation(":")
         function_type = parser.parse_function_type()
         types = list(function_type.inputs.data)
-        if len(types) != len(operands):
-            parser.raise_error(f"expected the types of {len(operands)} operands")
-        parsed.operands["inputs"] = operands
+        if len(types) != len(bindings):
+            parser.raise_error(f"expected the types of {len(bindings)} operands")
+        parsed.operands["inputs"] = [operand for _, operand in bindings]
         parsed.types["inputs"] = types
         parsed.types["results_"] = list(function_type.outputs.data)
-        arguments = [name.resolve(type_) for name, type_ in zip(names, types, strict=True)]
+        arguments = [name.resolve(type_) for (name, _), type_ in zip(bindings, types, strict=True)]
         parsed.regions["body"] = parser.parse_region(arguments)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         (region,) = operation.regions
         inputs, results = values(operation, "inputs"), values(operation, "results_")
-
-        def print_one(index: int) -> None:
-            printer.print_ssa_value(region.block.args[index])
-            printer.print_string(" = ")
-            printer.print_ssa_value(inputs[index])
-
-        with printer.in_parens():
-            printer.print_list(range(len(inputs)), print_one)
+        print_bindings(printer, region.block.args, inputs)
         printer.print_string(" : ")
         types = [[value.type for value in group] for group in (inputs, results)]
         printer.print_attribute(FunctionType.from_lists(*types))

@@ -11,15 +11,19 @@ from xdsl.printer import Printer
 Bindings = list[tuple[Parser.UnresolvedArgument, UnresolvedOperand]]
 
 
+def parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
+    """Read `%inner = %outer`."""
+    argument = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    return argument, parser.parse_unresolved_operand()
+
+
 def parse_bindings(parser: Parser) -> Bindings:
     """Read `(%inner = %outer, ...)` if it comes next."""
-
-    def binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
-        argument = parser.parse_argument(expect_type=False)
-        parser.parse_punctuation("=")
-        return argument, parser.parse_unresolved_operand()
-
-    return parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, binding) or []
+    found = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: parse_binding(parser)
+    )
+    return found or []
 
 
 def print_bindings(
@@ -38,16 +42,25 @@ def print_bindings(
 
 def parse_body(parser: Parser) -> Region:
     """Read `(%a: T, %b: U) {...}`, a region whose arguments precede it."""
-    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-    return parser.parse_region(arguments)
+    return parser.parse_region(parse_arguments(parser))
+
+
+def parse_arguments(parser: Parser) -> list[Parser.Argument]:
+    """Read `(%a: T, %b: U)`, the arguments of a region that follows."""
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
 
 
 def print_body(printer: Printer, region: Region) -> None:
     """Write `(%a: T, %b: U) {...}`."""
-    with printer.in_parens():
-        printer.print_list(region.block.args, printer.print_block_argument)
+    print_arguments(printer, region)
     printer.print_string(" ")
     printer.print_region(region, print_entry_block_args=False)
+
+
+def print_arguments(printer: Printer, region: Region) -> None:
+    """Write `(%a: T, %b: U)`, the arguments of a region."""
+    with printer.in_parens():
+        printer.print_list(region.block.args, printer.print_block_argument)
 
 
 def parse_types(parser: Parser) -> Sequence[Attribute]:
