@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from enum import auto
 from functools import cache
 from typing import ClassVar
 
@@ -22,7 +21,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, get_effects
-from xdsl.utils.str_enum import StrEnum
 
 from ...ir.attribute_access import number_list
 from ...ir.regions import inner_operations
@@ -36,42 +34,6 @@ from .structured_view import structured_view
 # Attributes --------------------------------------------------------------------------------------
 
 
-class TypeFunction(StrEnum):
-    """How a named op converts integers to a wider type."""
-
-    SIGNED = "cast_signed"
-    UNSIGNED = "cast_unsigned"
-
-
-class ElementwiseKind(StrEnum):
-    """The scalar functions of `linalg.elementwise`."""
-
-    EXP = auto()
-    LOG = auto()
-    ABS = auto()
-    CEIL = auto()
-    FLOOR = auto()
-    NEGF = auto()
-    RECIPROCAL = auto()
-    ROUND = auto()
-    SQRT = auto()
-    RSQRT = auto()
-    SQUARE = auto()
-    TANH = auto()
-    ERF = auto()
-    ADD = auto()
-    SUB = auto()
-    MUL = auto()
-    DIV = auto()
-    DIV_UNSIGNED = auto()
-    MAX_SIGNED = auto()
-    MIN_SIGNED = auto()
-    MAX_UNSIGNED = auto()
-    MIN_UNSIGNED = auto()
-    POWF = auto()
-    SELECT = auto()
-
-
 @irdl_attr_definition
 class IteratorTypeAttr(KeywordAttribute[IteratorType]):
     """`#linalg.iterator_type<parallel>`."""
@@ -81,19 +43,23 @@ class IteratorTypeAttr(KeywordAttribute[IteratorType]):
 
 
 @irdl_attr_definition
-class TypeFunctionAttr(KeywordAttribute[TypeFunction]):
-    """`#linalg.type_fn<cast_unsigned>`."""
+class TypeFunctionAttr(KeywordAttribute[str]):
+    """`#linalg.type_fn<cast_unsigned>`: how a named op converts integers to a wider type."""
 
     name = "linalg.type_fn"
-    WORDS = tuple(TypeFunction)
+    WORDS = ("cast_signed", "cast_unsigned")
 
 
 @irdl_attr_definition
-class ElementwiseKindAttr(KeywordAttribute[ElementwiseKind]):
-    """`#linalg.elementwise_kind<exp>`."""
+class ElementwiseKindAttr(KeywordAttribute[str]):
+    """`#linalg.elementwise_kind<exp>`: the scalar function of `linalg.elementwise`."""
 
     name = "linalg.elementwise_kind"
-    WORDS = tuple(ElementwiseKind)
+    WORDS = (
+        *("exp", "log", "abs", "ceil", "floor", "negf", "reciprocal", "round", "sqrt", "rsqrt"),
+        *("square", "tanh", "erf", "add", "sub", "mul", "div", "div_unsigned", "max_signed"),
+        *("min_signed", "max_unsigned", "min_unsigned", "powf", "select"),
+    )
 
 
 # Effects -----------------------------------------------------------------------------------------

@@ -30,7 +30,6 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.dialect_extension import variant
 from ...ir.syntax.region_headers import parse_arrow_types
 from .base import (
-    ElementwiseKind,
     ElementwiseKindAttr,
     IteratorTypeAttr,
     StructuredOp,
@@ -438,14 +437,14 @@ class ElementwiseOp(NamedStructuredOp):
             properties["indexing_maps"] = _default_maps(row, len(shape))
 
 
-def _elementwise_row(kind: ElementwiseKind) -> NamedOp:
+def _elementwise_row(kind: str) -> NamedOp:
     """Return the row of a kind; kinds without a named op have two inputs."""
     named = NAMED_OPS.get(f"linalg.{kind}")
     subscripts = "*, * -> *" if named is None else named.subscripts
-    return NamedOp("elementwise", None, subscripts, BodyKind.FUNCTION, function=str(kind))
+    return NamedOp("elementwise", None, subscripts, BodyKind.FUNCTION, function=kind)
 
 
-_ELEMENTWISE_ROWS = {kind: _elementwise_row(kind) for kind in ElementwiseKind}
+_ELEMENTWISE_ROWS = {kind: _elementwise_row(kind) for kind in ElementwiseKindAttr.WORDS}
 
 
 @cache

@@ -7,56 +7,33 @@ from typing import ClassVar
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import TypeAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.utils.str_enum import StrEnum
 
 from ...ir.syntax.attribute_format import FormattedAttribute
 from ...ir.syntax.keyword_attributes import KeywordAttribute
 
 
-class NanMode(StrEnum):
-    """How maxima and minima treat NaN."""
-
-    PROPAGATE = "PROPAGATE"
-    IGNORE = "IGNORE"
-
-
-class RoundingMode(StrEnum):
-    """How `rescale` and `apply_scale` round."""
-
-    SINGLE_ROUND = "SINGLE_ROUND"
-    INEXACT_ROUND = "INEXACT_ROUND"
-    DOUBLE_ROUND = "DOUBLE_ROUND"
-
-
-class ResizeMode(StrEnum):
-    """How `resize` interpolates."""
-
-    NEAREST_NEIGHBOR = "NEAREST_NEIGHBOR"
-    BILINEAR = "BILINEAR"
-
-
 @irdl_attr_definition
-class NanModeAttr(KeywordAttribute[NanMode]):
-    """`#tosa.nan_mode<IGNORE>`, or `IGNORE` in an op's attributes."""
+class NanModeAttr(KeywordAttribute[str]):
+    """`#tosa.nan_mode<IGNORE>`: how maxima and minima treat NaN; `IGNORE` in an op's attributes."""
 
     name = "tosa.nan_mode"
-    WORDS = tuple(NanMode)
+    WORDS = ("PROPAGATE", "IGNORE")
 
 
 @irdl_attr_definition
-class RoundingModeAttr(KeywordAttribute[RoundingMode]):
-    """`#tosa.rounding_mode<SINGLE_ROUND>`."""
+class RoundingModeAttr(KeywordAttribute[str]):
+    """`#tosa.rounding_mode<SINGLE_ROUND>`: how `rescale` and `apply_scale` round."""
 
     name = "tosa.rounding_mode"
-    WORDS = tuple(RoundingMode)
+    WORDS = ("SINGLE_ROUND", "INEXACT_ROUND", "DOUBLE_ROUND")
 
 
 @irdl_attr_definition
-class ResizeModeAttr(KeywordAttribute[ResizeMode]):
-    """`#tosa.resize_mode<BILINEAR>`."""
+class ResizeModeAttr(KeywordAttribute[str]):
+    """`#tosa.resize_mode<BILINEAR>`: how `resize` interpolates."""
 
     name = "tosa.resize_mode"
-    WORDS = tuple(ResizeMode)
+    WORDS = ("NEAREST_NEIGHBOR", "BILINEAR")
 
 
 @irdl_attr_definition
