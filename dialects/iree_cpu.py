@@ -7,19 +7,17 @@ Each solver has a name of 2024 (`cpu_encoding_solver<target_configuration = ...>
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, NoneAttr, StringAttr
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.flags import flags
-from ..ir.syntax.structs import parse_struct, print_struct
+from ..ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind
 from ..tiling.convolutions import convolution_layout
 from ..tiling.cpu_intrinsics import TiledCpuInstruction
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
@@ -36,32 +34,22 @@ from .iree_encoding.interfaces import (
 )
 from .iree_encoding.packed_layout_dict import ENCODING_INFO, encoding_info, packed_layout_of
 
+FIELDS_OF_2024: Mapping[str, Kind] = {"target_configuration": KINDS["attr"]}
+
 ENCODING_ATTRIBUTE = "encoding_attr"
 """The key under which the current VMVX resolver keeps the encoding that it has resolved."""
 
 
 @dataclass(frozen=True, init=False)
-class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
+class TileTableSolver(FieldsAttribute, EncodingSolverInterface, ABC):
     """A solver that looks up layouts in the tile tables for its configuration."""
+
+    FIELDS: ClassVar[Mapping[str, Kind]] = {"configuration": KINDS["attr"]}
 
     KEPT: ClassVar[frozenset[str]]
     """The entries to copy from an executable target's dictionary (current spelling)."""
 
     configuration: DictionaryAttr | NoneAttr
-
-    @classmethod
-    def _keyword(cls) -> str:
-        return "target_configuration" if cls.SPELLING == "2024" else "configuration"
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        keyword = cls._keyword()
-        fields = parse_struct(parser, {keyword: lambda parser: parser.parse_attribute()})
-        return [fields.get(keyword, NoneAttr())]
-
-    def print_parameters(self, printer: Printer) -> None:
-        given = isinstance(self.configuration, DictionaryAttr)
-        print_struct(printer, [(self._keyword(), self.configuration if given else None)])
 
     def verify(self) -> None:
         if (info := self.entries().get(ENCODING_INFO)) is not None:
@@ -178,6 +166,7 @@ class CpuEncodingSolverAttr(CpuSolver):
 
     name = "iree_cpu.cpu_encoding_solver"
     SPELLING: ClassVar[Spelling] = "2024"
+    FIELDS: ClassVar[Mapping[str, Kind]] = FIELDS_OF_2024
 
 
 @irdl_attr_definition
@@ -193,6 +182,7 @@ class VmvxEncodingSolverAttr(VmvxSolver):
 
     name = "iree_cpu.vmvx_encoding_solver"
     SPELLING: ClassVar[Spelling] = "2024"
+    FIELDS: ClassVar[Mapping[str, Kind]] = FIELDS_OF_2024
 
 
 @irdl_attr_definition

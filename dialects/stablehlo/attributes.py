@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, FloatAttr, IntAttr, IntegerAttr, f64
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, f64
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -64,12 +64,6 @@ class ResultAccuracyModeAttr(KeywordAttribute[str]):
 _INTEGER, _STRING, _ATTRIBUTE, _TYPE = (KINDS[name] for name in ("int", "string", "attr", "type"))
 _SQUARE = AttrParser.Delimiter.SQUARE
 INTEGERS = list_of(*_INTEGER, _SQUARE)
-_BOOLEAN: Kind = (
-    lambda parser: BoolAttr.from_bool(parser.parse_boolean()),
-    lambda printer, value: printer.print_string(
-        "true" if cast(IntegerAttr, value).value.data else "false"
-    ),
-)
 _FLOAT: Kind = (
     lambda parser: FloatAttr(float(parser.parse_number()), f64),
     lambda printer, number: printer.print_string(f"{cast(FloatAttr, number).value.data:.6e}"),
@@ -137,15 +131,17 @@ def struct_attribute(
     )
 
 
+def _lists(names: str) -> dict[str, Kind]:
+    """Return the fields of these names, which are lists of integers."""
+    return dict.fromkeys(names.split(), INTEGERS)
+
+
 GatherAttr = struct_attribute(
     "stablehlo.gather",
     "offset_dims = [1], ...",
     {
-        "offset_dims": INTEGERS,
-        "collapsed_slice_dims": INTEGERS,
-        "operand_batching_dims": INTEGERS,
-        "start_indices_batching_dims": INTEGERS,
-        "start_index_map": INTEGERS,
+        **_lists("offset_dims collapsed_slice_dims operand_batching_dims"),
+        **_lists("start_indices_batching_dims start_index_map"),
         "index_vector_dim": _INTEGER,
     },
     last_comma=True,
@@ -154,11 +150,8 @@ ScatterAttr = struct_attribute(
     "stablehlo.scatter",
     "update_window_dims = [1], ...",
     {
-        "update_window_dims": INTEGERS,
-        "inserted_window_dims": INTEGERS,
-        "input_batching_dims": INTEGERS,
-        "scatter_indices_batching_dims": INTEGERS,
-        "scatter_dims_to_operand_dims": INTEGERS,
+        **_lists("update_window_dims inserted_window_dims input_batching_dims"),
+        **_lists("scatter_indices_batching_dims scatter_dims_to_operand_dims"),
         "index_vector_dim": _INTEGER,
     },
     last_comma=True,
@@ -167,10 +160,8 @@ DotAttr = struct_attribute(
     "stablehlo.dot",
     "lhs_batching_dimensions = [0], ...",
     {
-        "lhs_batching_dimensions": INTEGERS,
-        "rhs_batching_dimensions": INTEGERS,
-        "lhs_contracting_dimensions": INTEGERS,
-        "rhs_contracting_dimensions": INTEGERS,
+        **_lists("lhs_batching_dimensions rhs_batching_dimensions"),
+        **_lists("lhs_contracting_dimensions rhs_contracting_dimensions"),
     },
     last_comma=True,
 )
@@ -179,7 +170,7 @@ _ALGORITHM: Mapping[str, Kind] = {
     "lhs_component_count": _INTEGER,
     "rhs_component_count": _INTEGER,
     "num_primitive_operations": _INTEGER,
-    "allow_imprecise_accumulation": _BOOLEAN,
+    "allow_imprecise_accumulation": KINDS["bool"],
 }
 DotAlgorithmAttr = struct_attribute(
     "stablehlo.dot_algorithm", "lhs_precision_type = tf32, ...", _ALGORITHM, tuple(_ALGORITHM)

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, StringAttr, i1
+from xdsl.dialects.builtin import BoolAttr, DictionaryAttr, IntegerAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import AttrConstraint, irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_type
-from ...ir.syntax.attribute_format import FormattedAttribute, Kind, one_of
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind, one_of
 from ...ir.syntax.rows import OneOf
 from ...sharding.collective_rows import (
     ALL_GATHER,
@@ -216,66 +216,54 @@ def _dashed(parser: AttrParser) -> str:
     return "-".join(words)
 
 
-_NUMBERS = (
-    "max_allocation_size",
-    "min_buffer_offset_alignment",
-    "max_buffer_range",
-    "min_buffer_range_alignment",
-    "index_bits",
-)
-_DEFAULTS = {"index_bits": 32}
-"""The values of fields that are left out; for all others it is 0, which means no constraint."""
-_ALIAS = "alias_mutable_bindings"
-_MODEL = "memory_model"
 MEMORY_MODELS = ("Discrete", "Unified")
 
 
-@irdl_attr_definition
-class ResourceConfigAttr(ParametrizedAttribute):
-    """`<{max_allocation_size = 4096, ...}>`: limits on the resources of a device."""
-
-    name = "stream.resource_config"
-    numbers: ArrayAttr[IntegerAttr]
-    alias_mutable_bindings: IntegerAttr
-    memory_model: StringAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        found: dict[str, Attribute] = {
-            **{name: IntegerAttr.from_index_int_value(_DEFAULTS.get(name, 0)) for name in _NUMBERS},
-            _ALIAS: IntegerAttr(0, i1),
-            _MODEL: StringAttr(MEMORY_MODELS[0]),
-        }
-
-        def parse_field() -> None:
-            position = parser.pos
-            key = parser.parse_identifier()
-            if key not in (*_NUMBERS, _ALIAS, _MODEL):
-                parser.raise_error(f"unknown key of a resource configuration: {key}", position)
-            parser.parse_punctuation("=")
-            if key == _MODEL:
-                found[key] = StringAttr(_memory_model(parser))
-            elif key == _ALIAS:
-                found[key] = IntegerAttr(int(parser.parse_integer(allow_boolean=True) != 0), i1)
-            else:
-                number = parser.parse_integer(allow_boolean=False, allow_negative=False)
-                found[key] = IntegerAttr.from_index_int_value(number)
-
-        with parser.in_angle_brackets():
-            parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field)
-        return [ArrayAttr(found[name] for name in _NUMBERS), found[_ALIAS], found[_MODEL]]
-
-    def print_parameters(self, printer: Printer) -> None:
-        numbers = zip(_NUMBERS, self.numbers, strict=True)
-        fields = [f"{name} = {number.value.data}" for name, number in numbers]
-        fields.append(f"{_ALIAS} = {'true' if self.alias_mutable_bindings.value.data else 'false'}")
-        fields.append(f"{_MODEL} = {self.memory_model.data}")
-        printer.print_string(f"<{{{', '.join(fields)}}}>")
-
-
-def _memory_model(parser: AttrParser) -> str:
+def _parse_memory_model(parser: AttrParser) -> Attribute:
     position = parser.pos
     word = parser.parse_identifier().capitalize()
     if word not in MEMORY_MODELS:
         parser.raise_error(f"expected one of {', '.join(MEMORY_MODELS)}", position)
-    return word
+    return StringAttr(word)
+
+
+def _parse_bit(parser: AttrParser) -> Attribute:
+    """Parse `true`, `false` or a number, of which all but 0 are true."""
+    return BoolAttr.from_bool(parser.parse_integer() != 0)
+
+
+@irdl_attr_definition
+class ResourceConfigAttr(FieldsAttribute):
+    """`<{max_allocation_size = 4096, ...}>`: limits on the resources of a device.
+
+    Fields that are left out have defaults; as a limit, 0 means none.
+    """
+
+    name = "stream.resource_config"
+    max_allocation_size: IntegerAttr
+    min_buffer_offset_alignment: IntegerAttr
+    max_buffer_range: IntegerAttr
+    min_buffer_range_alignment: IntegerAttr
+    index_bits: IntegerAttr
+    alias_mutable_bindings: IntegerAttr
+    memory_model: StringAttr
+    FIELDS: ClassVar[Mapping[str, Kind]] = {
+        **dict.fromkeys(("max_allocation_size", "min_buffer_offset_alignment"), KINDS["natural"]),
+        **dict.fromkeys(("max_buffer_range", "min_buffer_range_alignment"), KINDS["natural"]),
+        "index_bits": KINDS["natural"],
+        "alias_mutable_bindings": (_parse_bit, KINDS["bool"][1]),
+        "memory_model": (_parse_memory_model, KINDS["word"][1]),
+    }
+    BRACES: ClassVar[bool] = True
+
+    @classmethod
+    def parameters_of(cls, found: Mapping[str, Attribute]) -> Sequence[Attribute]:
+        return super().parameters_of({**_DEFAULTS, **found})
+
+
+_DEFAULTS: Mapping[str, Attribute] = {
+    **dict.fromkeys(ResourceConfigAttr.FIELDS, IntegerAttr.from_index_int_value(0)),
+    "index_bits": IntegerAttr.from_index_int_value(32),
+    "alias_mutable_bindings": BoolAttr.from_bool(False),
+    "memory_model": StringAttr(MEMORY_MODELS[0]),
+}

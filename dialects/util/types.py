@@ -13,7 +13,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_attribute, plain_type
-from ...ir.syntax.attribute_format import FieldsAttribute, FormattedAttribute, Kind, print_number
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
 
 BufferType = plain_type("util.buffer", "Bytes in host memory.")
 UnusedType = plain_type("util.unused", "A placeholder for a type that does not exist.")
@@ -93,12 +93,6 @@ InlineAlwaysAttr = plain_attribute(
 )
 
 
-_NATURAL: Kind = (
-    lambda parser: IntegerAttr.from_index_int_value(parser.parse_integer(allow_negative=False)),
-    print_number,
-)
-
-
 Bound: TypeAlias = IntegerAttr[IndexType] | NoneAttr
 
 
@@ -110,7 +104,7 @@ class IntAssumptionAttr(FieldsAttribute):
     umin: Bound
     umax: Bound
     udiv: Bound
-    FIELDS: ClassVar[Mapping[str, Kind]] = dict.fromkeys(("umin", "umax", "udiv"), _NATURAL)
+    FIELDS: ClassVar[Mapping[str, Kind]] = dict.fromkeys(("umin", "umax", "udiv"), KINDS["natural"])
 
     def and_also(self, other: IntAssumptionAttr) -> IntAssumptionAttr:
         """Return what is known if both hold."""

@@ -18,6 +18,7 @@ from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BoolAttr,
     IntAttr,
     IntegerAttr,
     NoneAttr,
@@ -57,6 +58,10 @@ def _print_text(printer: Printer, text: Attribute) -> None:
     printer.print_string_literal(cast(StringAttr, text).data)
 
 
+def _print_bool(printer: Printer, flag: Attribute) -> None:
+    printer.print_string("true" if cast(IntegerAttr, flag).value.data else "false")
+
+
 def _print_name(printer: Printer, name: Attribute) -> None:
     printer.print_identifier_or_string_literal(cast(StringAttr, name).data)
 
@@ -67,8 +72,15 @@ KINDS: Mapping[str, Kind] = {
     "word": (lambda p: StringAttr(p.parse_identifier()), _print_word),
     "string": (lambda p: StringAttr(p.parse_str_literal()), _print_text),
     "name": (lambda p: StringAttr(p.parse_identifier_or_str_literal()), _print_name),
+    "bool": (lambda p: BoolAttr.from_bool(p.parse_boolean()), _print_bool),
     "index": (
         lambda p: IntegerAttr.from_index_int_value(p.parse_integer(allow_boolean=False)),
+        print_number,
+    ),
+    "natural": (
+        lambda p: IntegerAttr.from_index_int_value(
+            p.parse_integer(allow_boolean=False, allow_negative=False)
+        ),
         print_number,
     ),
     "int": (lambda p: IntAttr(p.parse_integer(allow_boolean=False)), _print_int),

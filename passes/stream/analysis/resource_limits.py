@@ -37,9 +37,12 @@ def resource_limits(operation: Operation) -> ResourceLimits:
     for scope in enclosing(operation):
         config = scope.attributes.get(LIMITS)
         if isinstance(config, ResourceConfigAttr):
-            largest, alignment, *_, index_bits = (each.value.data for each in config.numbers)
-            aliases = config.alias_mutable_bindings.value.data != 0
-            return ResourceLimits(largest or None, alignment or ALIGNMENT, index_bits, aliases)
+            return ResourceLimits(
+                config.max_allocation_size.value.data or None,
+                config.min_buffer_offset_alignment.value.data or ALIGNMENT,
+                config.index_bits.value.data,
+                config.alias_mutable_bindings.value.data != 0,
+            )
     asked = flags()
     return ResourceLimits(
         asked.largest_allocation,
