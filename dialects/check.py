@@ -33,6 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..ir.attribute_access import attribute, text
 from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Parsed, Syntax
+from ..ir.syntax.rows import Rows
 from .hal.targets import DeviceType
 from .stablehlo.syntax import Custom, define
 
@@ -182,23 +183,6 @@ def filled_message(op: Operation, values: Sequence[Any]) -> str:
     return re.sub(r"\{(\d+)\}", value, text(op, "message"))
 
 
-def _parse_device(parser: Parser, parsed: Parsed) -> None:
-    """Parse the optional `<%device>`, for operands that are buffer views."""
-    parsed.operands["device"] = []
-    if parser.parse_optional_punctuation("<") is not None:
-        parsed.operands["device"] = [parser.parse_unresolved_operand()]
-        parsed.types["device"] = [DeviceType()]
-        parser.parse_punctuation(">")
-
-
-def _print_device(printer: Printer, operation: Operation) -> None:
-    for device in operation.operands[:-1]:
-        printer.print_string("<")
-        printer.print_ssa_value(device)
-        printer.print_string(">")
-
-
-_ON_DEVICE = Custom(_parse_device, _print_device)
 _TRUTH = "($operand) attr-dict : type($operand)"
 
 ROWS: list[type[IRDLOperation]] = [
@@ -234,7 +218,9 @@ ROWS: list[type[IRDLOperation]] = [
     ),
     define("check.expect_true", "operand", _TRUTH, pure=False),
     define("check.expect_false", "operand", _TRUTH, pure=False),
-    define("check.expect_all_true", "device? operand", (_ON_DEVICE, _TRUTH), pure=False),
+    Rows("check", {"device": DeviceType()}, default="any")(
+        "expect_all_true", "device:device? operand", f"(<$device>)?{_TRUTH}"
+    ),
 ]
 
 Check = dialect_of("check", sys.modules[__name__])

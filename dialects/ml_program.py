@@ -15,34 +15,15 @@ from typing import ClassVar
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import dialect_of
-from ..ir.syntax.assembly_format import Parsed, Syntax
+from ..ir.syntax.assembly_format import Syntax
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.rows import PURE, READS, Rows
 from ..ir.syntax.symbol_directives import Visibility
 from .util.functions import symbol_of
-
-
-class _InitialValue:
-    """`(value)`, or nothing."""
-
-    printed_attributes: ClassVar[tuple[str, ...]] = ("value",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if parser.parse_optional_punctuation("(") is not None:
-            parsed.attributes["value"] = parser.parse_attribute()
-            parser.parse_punctuation(")")
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        value = operation.properties.get("value")
-        if value is not None:
-            with printer.in_parens():
-                printer.print_attribute(value)
 
 
 @irdl_op_definition
@@ -59,9 +40,7 @@ class GlobalOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         Visibility(),
-        "( mutable$is_mutable)? @$sym_name",
-        _InitialValue(),
-        " : $type attr-dict",
+        "( mutable$is_mutable)? @$sym_name(($value))? : $type attr-dict",
     )
 
     def verify_(self) -> None:

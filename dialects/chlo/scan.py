@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import integer
 from ...ir.tensor_types import shapes_agree
+from ..stablehlo.types import types_agree
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 _OPTIONS = ("is_associative", "is_reverse", "scan_dim_size")
@@ -151,15 +152,6 @@ class ScanOp(IRDLOperation):
 
 def _agree(what: str, found: Sequence[Attribute], expected: Sequence[Attribute]) -> None:
     """Check that types are equal up to dynamic sizes. Raises VerifyException."""
-
-    def agree(one: Any, other: Any) -> bool:
-        return (
-            isinstance(one, TensorType)
-            and isinstance(other, TensorType)
-            and cast(Any, one).element_type == cast(Any, other).element_type
-            and shapes_agree(cast(Any, one).get_shape(), cast(Any, other).get_shape())
-        )
-
-    if len(found) != len(expected) or not all(map(agree, found, expected)):
+    if not types_agree(found, expected):
         texts = [", ".join(map(str, types)) or "nothing" for types in (expected, found)]
         raise VerifyException(f"expected {what} of types {texts[0]}, got {texts[1]}")

@@ -23,18 +23,17 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import attribute, element_type, integer, number_list
+from ...ir.attribute_access import attribute, integer, number_list
 from ...ir.syntax.assembly_format import Parsed
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.syntax.rows import PURE, Rows
 from ...ir.syntax.typed_values import parse_typed_operands, print_typed_operands
-from ...ir.tensor_types import shapes_agree
 from .attributes import OutputOperandAliasAttr
 from .collective_checks import verify_composite
 from .lapack_calls import lapack_name
 from .lapack_checks import verify_custom_call
-from .syntax import Custom, define, string
-from .types import TokenType, tensor_sizes
+from .syntax import Custom, define
+from .types import TokenType, types_agree
 
 ReturnOp = Rows("stablehlo", {}, default="any")(
     "return",
@@ -105,29 +104,17 @@ class WhileSyntax(IRDLOperation):
 
 def _verify_while(operation: Operation) -> None:
     types = operation.operand_types
-    if not _compatible(operation.result_types, types):
+    if not types_agree(operation.result_types, types):
         raise VerifyException("expected results of the operands' types")
     for name, region in zip(("cond", "body"), operation.regions, strict=True):
         block = region.blocks.first
-        if block is None or not _compatible([argument.type for argument in block.args], types):
+        if block is None or not types_agree([argument.type for argument in block.args], types):
             raise VerifyException(f"expected '{name}' to have arguments of the operands' types")
     condition, body = (region.block.last_op for region in operation.regions)
     if condition is None or tuple(condition.operand_types) != (TensorType(IntegerType(1), []),):
         raise VerifyException("expected 'cond' to return one tensor<i1>")
-    if body is None or not _compatible(body.operand_types, types):
+    if body is None or not types_agree(body.operand_types, types):
         raise VerifyException("expected 'body' to return values of the operands' types")
-
-
-def _compatible(found: Sequence[Attribute], expected: Sequence[Attribute]) -> bool:
-
-    def agree(one: Attribute, other: Attribute) -> bool:
-        same = element_type(one) == element_type(other)
-        if isinstance(one, TensorType) and isinstance(other, TensorType):
-            sizes = [tensor_sizes(each) for each in (one, other)]  # pyright: ignore
-            return same and shapes_agree(*sizes)
-        return one == other
-
-    return len(found) == len(expected) and all(map(agree, found, expected))
 
 
 def _verify_branches(operation: Operation) -> None:
@@ -141,35 +128,11 @@ def _verify_branches(operation: Operation) -> None:
         last = None if block is None else block.last_op
         if block is None or block.args or last is None:
             raise VerifyException("expected branches without arguments")
-        if not _compatible(last.operand_types, operation.result_types):
+        if not types_agree(last.operand_types, operation.result_types):
             raise VerifyException("expected branches to return values of the results' types")
 
 
 # Calls -------------------------------------------------------------------------------------------
-
-
-def _parse_target(parser: Parser, parsed: Parsed) -> None:
-    parsed.attributes["call_target_name"] = parser.parse_symbol_name()
-
-
-def _print_target(printer: Printer, operation: Operation) -> None:
-    printer.print_symbol_name(string(attribute(operation, "call_target_name")) or "")
-
-
-_TARGET = Custom(
-    _parse_target,
-    _print_target,
-    ("call_target_name",),
-    lambda operation: string(attribute(operation, "call_target_name")) is not None,
-)
-
-
-def _parse_name(parser: Parser, parsed: Parsed) -> None:
-    parsed.attributes["name"] = StringAttr(parser.parse_str_literal())
-
-
-def _print_name(printer: Printer, operation: Operation) -> None:
-    printer.print_string_literal(string(attribute(operation, "name")) or "")
 
 
 def _parse_regions(parser: Parser, parsed: Parsed) -> None:
@@ -389,7 +352,7 @@ ROWS: list[type[IRDLOperation]] = [
         "inputs* -> results_* | call_target_name:str has_side_effect:bool? backend_config? "
         "api_version:i32attr? called_computations:array? operand_layouts:array? "
         "result_layouts:array? output_operand_aliases:array?",
-        (" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
+        " @$call_target_name($inputs) attr-dict : signature($inputs, $results_)",
         effects=_CallEffects(),
         verify=_verify_call,
     ),
@@ -398,9 +361,7 @@ ROWS: list[type[IRDLOperation]] = [
         "inputs* -> results_* | name:str composite_attributes:dict? decomposition version:int? | "
         "composite_regions*",
         (
-            " ",
-            Custom(_parse_name, _print_name, ("name",)),
-            " $inputs",
+            " $name $inputs",
             Custom(_parse_regions, _print_regions),
             " attr-dict : signature($inputs, $results_)",
         ),

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, flag
+from ...ir.tensor_types import shape_text
 from .lapack_calls import CallOptions, lapack_name
 
 ELEMENTS = {"s": f32, "d": f64, "c": ComplexType(f32), "z": ComplexType(f64)}
@@ -153,6 +154,6 @@ def _misfit(
 ) -> str:
     """Return a message about an array that has another shape than `batch` and `part` name."""
     wanted = (str(sizes.get(letter, letter)) for letter in batch + part)
-    found = "x".join("?" if size < 0 else str(size) for size in shape)
+    found = shape_text(shape, "x")
     expected = "x".join(wanted) or "()"
     return f"expected an array of shape {expected} in a call of {name}, got {found or '()'}"

@@ -69,7 +69,7 @@ def _print_dot(printer: Printer, operation: Operation) -> None:
         pair = [list(numbers.integers(f"{side}_{kind}_dimensions")) for side in ("lhs", "rhs")]
         if kind == "contracting" or any(pair):
             printer.print_string(f", {kind}_dims = {pair[0]} x {pair[1]}")
-    printer.print_string(_PRECISION.text(operation))
+    _PRECISION.print(printer, operation)
     algorithm = attribute(operation, "algorithm")
     if isinstance(algorithm, DotAlgorithmAttr):
         printer.print_string(", algorithm = ")
@@ -82,16 +82,6 @@ _DOT = Custom(
     ("dot_dimension_numbers", "precision_config", "algorithm"),
     lambda operation: isinstance(attribute(operation, "dot_dimension_numbers"), DotAttr),
 )
-
-
-def _parse_precision(parser: Parser, parsed: Parsed) -> None:
-    if parser.parse_optional_punctuation(","):
-        parser.parse_keyword("precision")
-        _PRECISION.parse_list(parser, parsed)
-
-
-def _print_precision(printer: Printer, operation: Operation) -> None:
-    printer.print_string(_PRECISION.text(operation))
 
 
 # convolution -------------------------------------------------------------------------------------
@@ -244,7 +234,7 @@ ROWS = [
         "lhs rhs -> result | precision_config?",
         (
             " $lhs, $rhs",
-            Custom(_parse_precision, _print_precision, ("precision_config",)),
+            _PRECISION,
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
         verify=product_checks.verify_dot,

@@ -265,6 +265,11 @@ class WordList(PrintsProperty):
     name: str
     kind: type[OpaqueKeywordAttribute]
 
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if parser.parse_optional_punctuation(",") is not None:
+            parser.parse_keyword(self.keyword)
+            self.parse_list(parser, parsed)
+
     def parse_list(self, parser: Parser, parsed: Parsed) -> None:
         """Parse the text after the keyword."""
         parser.parse_punctuation("=")
@@ -273,13 +278,12 @@ class WordList(PrintsProperty):
         )
         parsed.attributes[self.name] = ArrayAttr(words)
 
-    def text(self, operation: Operation) -> str:
-        """Return the text with its leading comma; empty if the op has no list."""
+    def print(self, printer: Printer, operation: Operation) -> None:
         words = operation.get_attr_or_prop(self.name)
-        if not isinstance(words, ArrayAttr):
-            return ""
-        shown = ", ".join(cast(OpaqueKeywordAttribute, word).data for word in words)  # pyright: ignore
-        return f", {self.keyword} = [{shown}]"
+        if isinstance(words, ArrayAttr):
+            listed = cast("ArrayAttr[OpaqueKeywordAttribute]", words)
+            shown = ", ".join(word.data for word in listed)
+            printer.print_string(f", {self.keyword} = [{shown}]")
 
 
 def string(attribute: Attribute | None) -> str | None:

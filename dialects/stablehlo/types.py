@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType
@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.dialect_extension import plain_type
 from ...ir.syntax.attribute_format import FormattedAttribute, Kind, list_of
 from ...ir.syntax.structs import parse_fields
-from ...ir.tensor_types import BoundedSize, VerifiableTensorEncoding
+from ...ir.tensor_types import BoundedSize, VerifiableTensorEncoding, shapes_agree
 
 # Dimensions of convolutions ----------------------------------------------------------------------
 
@@ -142,9 +142,7 @@ class BoundsAttr(Data[tuple[int | None, ...]], VerifiableTensorEncoding):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[int | None, ...]:
-        return tuple(
-            parser.parse_comma_separated_list(parser.Delimiter.ANGLE, lambda: _bound(parser))
-        )
+        return _parse_bounds(parser, parser.Delimiter.ANGLE)
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{_bounds_text(self.data)}>")
@@ -169,6 +167,19 @@ def tensor_sizes(tensor: TensorType[Any]) -> tuple[int, ...]:
     return tuple(size if bound is None else BoundedSize(bound) for size, bound in pairs)
 
 
+def types_agree(found: Sequence[Attribute], expected: Sequence[Attribute]) -> bool:
+    """Return whether types are equal up to dynamic sizes."""
+    return len(found) == len(expected) and all(map(_agrees, found, expected))
+
+
+def _agrees(one: Attribute, other: Attribute) -> bool:
+    if not (isinstance(one, TensorType) and isinstance(other, TensorType)):
+        return one == other
+    left, right = cast("TensorType[Any]", one), cast("TensorType[Any]", other)
+    sizes = (tensor_sizes(left), tensor_sizes(right))
+    return left.element_type == right.element_type and shapes_agree(*sizes)
+
+
 @irdl_attr_definition
 class TypeExtensionsAttr(Data[tuple[int | None, ...]]):
     """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling of `BoundsAttr`."""
@@ -184,20 +195,18 @@ class TypeExtensionsAttr(Data[tuple[int | None, ...]]):
         with parser.in_angle_brackets():
             parser.parse_keyword("bounds")
             parser.parse_punctuation("=")
-            return tuple(
-                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _bound(parser))
-            )
+            return _parse_bounds(parser, parser.Delimiter.SQUARE)
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<bounds = [{_bounds_text(self.data)}]>")
 
 
-def _bound(parser: AttrParser) -> int | None:
-    return (
-        None
-        if parser.parse_optional_punctuation("?")
-        else parser.parse_integer(allow_boolean=False)
-    )
+def _parse_bounds(parser: AttrParser, delimiter: AttrParser.Delimiter) -> tuple[int | None, ...]:
+    def bound() -> int | None:
+        is_open = parser.parse_optional_punctuation("?") is not None
+        return None if is_open else parser.parse_integer(allow_boolean=False)
+
+    return tuple(parser.parse_comma_separated_list(delimiter, bound))
 
 
 def _bounds_text(bounds: tuple[int | None, ...]) -> str:
