@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import attribute, element_type, integer, number_list
 from ..ir.syntax.assembly_format import values
-from ..ir.tensor_types import shapes_agree, sizes_agree
+from ..ir.tensor_types import shape_text, shapes_agree, sizes_agree
 
 _YIELD = "iree_linalg_ext.yield"
 _HAVE_INDICES = tuple(
@@ -73,10 +73,10 @@ def _require(op: Operation, name: str, shape: Sequence[int], element: Attribute 
         found, own = element_type(operand.type), _shape(operand.type)
         agrees = found == element if element else isinstance(found, IntegerType | IndexType)
         if not agrees or not shapes_agree(own, shape):
-            sizes = "x".join("?" if each < 0 else str(each) for each in shape)
             kind = element or "an integer or index"
             raise VerifyException(
-                f"expected {name} of shape [{sizes}] and element type {kind}, found {operand.type}"
+                f"expected {name} of shape [{shape_text(shape, 'x')}] and element type {kind}, "
+                f"found {operand.type}"
             )
 
 

@@ -261,26 +261,6 @@ def _verify_barrier(barrier: Operation) -> None:
         raise VerifyException("value and result types must match")
 
 
-ComputeBarrierStartOp = row(
-    "compute_barrier.start",
-    "value:tensor value_dims* -> result:tensor",
-    " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
-    verify=_verify_barrier,
-    traits=PURE,
-    doc="Prevent reshapes from moving up across this op.",
-)
-
-
-ComputeBarrierEndOp = row(
-    "compute_barrier.end",
-    "value:tensor value_dims* -> result:tensor",
-    " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
-    verify=_verify_barrier,
-    traits=PURE,
-    doc="Prevent reshapes from moving down across this op.",
-)
-
-
 BitCastOp = row(
     "bitcast",
     "source:tensor source_dims* result_dims* -> result:tensor",
@@ -292,6 +272,17 @@ BitCastOp = row(
 
 
 ROWS = (
+    *(
+        row(
+            f"compute_barrier.{end}",
+            "value:tensor value_dims* -> result:tensor",
+            " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
+            verify=_verify_barrier,
+            traits=PURE,
+            doc=f"Prevent reshapes from moving {way} across this op.",
+        )
+        for end, way in (("start", "up"), ("end", "down"))
+    ),
     row(
         "dispatch.workgroup_count_split_reduction_modifier",
         "workgroup_x workgroup_y workgroup_z workload* -> result_x result_y result_z",
