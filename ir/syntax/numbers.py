@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -21,16 +22,7 @@ from xdsl.printer import Printer
 
 from ..attribute_access import number_list
 from ..index_lists import parse_index_list, print_index_list
-from .assembly_format import (
-    DIRECTIVES,
-    INDEX,
-    Directive,
-    MakeDirective,
-    Parsed,
-    PrintsProperty,
-    directive,
-    values,
-)
+from .assembly_format import DIRECTIVES, INDEX, Directive, Parsed, PrintsProperty, directive, values
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +63,13 @@ _INTEGERS: dict[str, tuple[IntegerType | IndexType, bool]] = {
 """The type of an integer property for each directive, and whether the integer may be negative."""
 
 
-def _integer(type_: IntegerType | IndexType, signed: bool) -> MakeDirective:
-    return lambda definition, name: IntegerValue(name, type_, signed)
+def _integer(
+    type_: IntegerType | IndexType, signed: bool, definition: OpDef, name: str
+) -> Directive:
+    return IntegerValue(name, type_, signed)
 
 
-DIRECTIVES.update({word: _integer(*row) for word, row in _INTEGERS.items()})
+DIRECTIVES.update({word: partial(_integer, *row) for word, row in _INTEGERS.items()})
 
 
 @directive("numbers")
