@@ -5,13 +5,16 @@ iteration space, and the scalar computation there. The class, the verifier, the 
 sharding rule of the op are derived from its row. A peer test compares every row with MLIR 22.
 
 Loops and subscripts are written as in einsum, with spaces between dimensions: `matmul` is `m k, k n
--> m n` over the loops `m n k`. A subscript `oh+kh` is a window: position `oh` times the stride plus
-kernel position `kh` times the dilation of that spatial dimension. A loop that is not in the
-output's subscripts is a reduction. An empty subscript is a scalar or a rank-0 operand.
+-> m n` over the loops `m n k`. The helpers of the table take loops only where they are not the
+dimensions of the output, then the others in the order of the inputs. A subscript `oh+kh` is a
+window: position `oh` times the stride plus kernel position `kh` times the dilation of that spatial
+dimension. A loop that is not in the output's subscripts is a reduction. An empty subscript is a
+scalar or a rank-0 operand.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
@@ -128,26 +131,37 @@ def _maps(
     return tuple(map(subscript, row.operands))
 
 
-def _contraction(name: str, loops: str, subscripts: str, *, custom: bool = False) -> NamedOp:
-    return NamedOp(
-        name, loops, subscripts, BodyKind.MULTIPLY_ADD, custom_maps=custom, has_cast=custom
-    )
+def _loops(subscripts: str) -> str:
+    """Return the usual loops: the output's dimensions, then the others as the inputs name them."""
+    inputs, output = subscripts.split("->")
+    return " ".join(dict.fromkeys((*output.split(), *re.findall(r"\w+", inputs))))
 
 
-def _convolution(name: str, loops: str, subscripts: str, windows: int) -> NamedOp:
-    quantized = name.endswith("_q")
-    if quantized:
-        inputs, output = subscripts.split(" -> ")
-        subscripts = f"{inputs}, , -> {output}"
-    body = BodyKind.ZERO_POINT_MULTIPLY_ADD if quantized else BodyKind.MULTIPLY_ADD
-    return NamedOp(name, loops, subscripts, body, windows=windows)
+def _contraction(name: str, subscripts: str, loops: str = "", *, custom: bool = False) -> NamedOp:
+    body = BodyKind.MULTIPLY_ADD
+    loops = loops or _loops(subscripts)
+    return NamedOp(name, loops, subscripts, body, custom_maps=custom, has_cast=custom)
 
 
-def _pooling(name: str, loops: str, subscripts: str, windows: int) -> NamedOp:
+def _quantized(name: str, subscripts: str, loops: str = "", windows: int = 0) -> NamedOp:
+    """Return the row of an op whose inputs are followed by their zero points."""
+    inputs, output = subscripts.split(" -> ")
+    loops, subscripts = loops or _loops(subscripts), f"{inputs}, , -> {output}"
+    return NamedOp(name, loops, subscripts, BodyKind.ZERO_POINT_MULTIPLY_ADD, windows=windows)
+
+
+def _convolution(name: str, subscripts: str, windows: int, loops: str = "") -> NamedOp:
+    if name.endswith("_q"):
+        return _quantized(name, subscripts, loops, windows)
+    loops = loops or _loops(subscripts)
+    return NamedOp(name, loops, subscripts, BodyKind.MULTIPLY_ADD, windows=windows)
+
+
+def _pooling(name: str, subscripts: str, windows: int) -> NamedOp:
     function = name.split("_", 2)[2]
     return NamedOp(
         name,
-        loops,
+        _loops(subscripts),
         subscripts,
         BodyKind.POOL,
         function={"sum": "add"}.get(function, function),
@@ -174,149 +188,84 @@ _ROWS = (
     NamedOp("fill_rng_2d", "m n", ", , -> m n", BodyKind.RANDOM),
     *(_elementwise(name, arity) for arity, names in _FUNCTIONS.items() for name in names.split()),
     # Contractions.
-    _contraction("matmul", "m n k", "m k, k n -> m n", custom=True),
-    _contraction("batch_matmul", "b m n k", "b m k, b k n -> b m n", custom=True),
-    _contraction("batch_reduce_matmul", "b m n k", "b m k, b k n -> m n", custom=True),
-    _contraction("matvec", "m n", "m n, n -> m"),
-    _contraction("vecmat", "n m", "m, m n -> n"),
-    _contraction("batch_matvec", "b m k", "b m k, b k -> b m"),
-    _contraction("batch_vecmat", "b n k", "b k, b k n -> b n"),
-    _contraction("dot", "m", "m, m -> "),
-    _contraction("mmt4d", "m n k m0 n0 k0", "m k m0 k0, n k n0 k0 -> m n m0 n0"),
-    _contraction("batch_mmt4d", "b m n k m0 n0 k0", "b m k m0 k0, b n k n0 k0 -> b m n m0 n0"),
-    NamedOp("quantized_matmul", "m n k", "m k, k n, , -> m n", BodyKind.ZERO_POINT_MULTIPLY_ADD),
-    NamedOp(
-        "quantized_batch_matmul",
-        "b m n k",
-        "b m k, b k n, , -> b m n",
-        BodyKind.ZERO_POINT_MULTIPLY_ADD,
-    ),
+    _contraction("matmul", "m k, k n -> m n", custom=True),
+    _contraction("batch_matmul", "b m k, b k n -> b m n", custom=True),
+    _contraction("batch_reduce_matmul", "b m k, b k n -> m n", "b m n k", custom=True),
+    _contraction("matvec", "m n, n -> m"),
+    _contraction("vecmat", "m, m n -> n"),
+    _contraction("batch_matvec", "b m k, b k -> b m"),
+    _contraction("batch_vecmat", "b k, b k n -> b n"),
+    _contraction("dot", "m, m -> "),
+    _contraction("mmt4d", "m k m0 k0, n k n0 k0 -> m n m0 n0", "m n k m0 n0 k0"),
+    _contraction("batch_mmt4d", "b m k m0 k0, b n k n0 k0 -> b m n m0 n0", "b m n k m0 n0 k0"),
+    _quantized("quantized_matmul", "m k, k n -> m n"),
+    _quantized("quantized_batch_matmul", "b m k, b k n -> b m n"),
     # Convolutions.
-    _convolution("conv_1d", "ow kw", "ow+kw, kw -> ow", 0),
-    _convolution("conv_2d", "oh ow kh kw", "oh+kh ow+kw, kh kw -> oh ow", 0),
-    _convolution("conv_3d", "od oh ow kd kh kw", "od+kd oh+kh ow+kw, kd kh kw -> od oh ow", 0),
-    _convolution("conv_1d_nwc_wcf", "n ow f kw c", "n ow+kw c, kw c f -> n ow f", 1),
-    _convolution("conv_1d_ncw_fcw", "n f ow c kw", "n c ow+kw, f c kw -> n f ow", 1),
+    _convolution("conv_1d", "ow+kw, kw -> ow", 0),
+    _convolution("conv_2d", "oh+kh ow+kw, kh kw -> oh ow", 0),
+    _convolution("conv_3d", "od+kd oh+kh ow+kw, kd kh kw -> od oh ow", 0),
     *(
-        _convolution(f"conv_2d_{name}", loops, subscripts, 2)
-        for name, loops, subscripts in (
-            ("nhwc_hwcf", "n oh ow f kh kw c", "n oh+kh ow+kw c, kh kw c f -> n oh ow f"),
-            ("nhwc_hwcf_q", "n oh ow f kh kw c", "n oh+kh ow+kw c, kh kw c f -> n oh ow f"),
-            ("nhwc_fhwc", "n oh ow f kh kw c", "n oh+kh ow+kw c, f kh kw c -> n oh ow f"),
-            ("nhwc_fhwc_q", "n oh ow f kh kw c", "n oh+kh ow+kw c, f kh kw c -> n oh ow f"),
-            ("nchw_fchw", "n f oh ow c kh kw", "n c oh+kh ow+kw, f c kh kw -> n f oh ow"),
-            ("nchw_fchw_q", "n f oh ow c kh kw", "n c oh+kh ow+kw, f c kh kw -> n f oh ow"),
+        _convolution(f"conv_{name}", subscripts, int(name[0]))
+        for names, subscripts in (
+            ("1d_nwc_wcf", "n ow+kw c, kw c f -> n ow f"),
+            ("1d_ncw_fcw", "n c ow+kw, f c kw -> n f ow"),
+            ("2d_nhwc_hwcf 2d_nhwc_hwcf_q", "n oh+kh ow+kw c, kh kw c f -> n oh ow f"),
+            ("2d_nhwc_fhwc 2d_nhwc_fhwc_q", "n oh+kh ow+kw c, f kh kw c -> n oh ow f"),
+            ("2d_nchw_fchw 2d_nchw_fchw_q", "n c oh+kh ow+kw, f c kh kw -> n f oh ow"),
+            ("2d_ngchw_fgchw", "n g c oh+kh ow+kw, f g c kh kw -> n g f oh ow"),
+            ("2d_ngchw_gfchw 2d_ngchw_gfchw_q", "n g c oh+kh ow+kw, g f c kh kw -> n g f oh ow"),
+            ("2d_nhwgc_gfhwc 2d_nhwgc_gfhwc_q", "n oh+kh ow+kw g c, g f kh kw c -> n oh ow g f"),
             (
-                "ngchw_fgchw",
-                "n g f oh ow c kh kw",
-                "n g c oh+kh ow+kw, f g c kh kw -> n g f oh ow",
-            ),
-            (
-                "ngchw_gfchw",
-                "n g f oh ow c kh kw",
-                "n g c oh+kh ow+kw, g f c kh kw -> n g f oh ow",
-            ),
-            (
-                "ngchw_gfchw_q",
-                "n g f oh ow c kh kw",
-                "n g c oh+kh ow+kw, g f c kh kw -> n g f oh ow",
-            ),
-            (
-                "nhwgc_gfhwc",
-                "n oh ow g f kh kw c",
-                "n oh+kh ow+kw g c, g f kh kw c -> n oh ow g f",
-            ),
-            (
-                "nhwgc_gfhwc_q",
-                "n oh ow g f kh kw c",
-                "n oh+kh ow+kw g c, g f kh kw c -> n oh ow g f",
-            ),
-        )
-    ),
-    *(
-        _convolution(f"conv_3d_{name}", loops, subscripts, 3)
-        for name, loops, subscripts in (
-            (
-                "ndhwc_dhwcf",
-                "n od oh ow f kd kh kw c",
+                "3d_ndhwc_dhwcf 3d_ndhwc_dhwcf_q",
                 "n od+kd oh+kh ow+kw c, kd kh kw c f -> n od oh ow f",
             ),
-            (
-                "ndhwc_dhwcf_q",
-                "n od oh ow f kd kh kw c",
-                "n od+kd oh+kh ow+kw c, kd kh kw c f -> n od oh ow f",
-            ),
-            (
-                "ncdhw_fcdhw",
-                "n f od oh ow c kd kh kw",
-                "n c od+kd oh+kh ow+kw, f c kd kh kw -> n f od oh ow",
-            ),
+            ("3d_ncdhw_fcdhw", "n c od+kd oh+kh ow+kw, f c kd kh kw -> n f od oh ow"),
         )
-    ),
-    _convolution("depthwise_conv_1d_nwc_wc", "n ow c kw", "n ow+kw c, kw c -> n ow c", 1),
-    _convolution("depthwise_conv_1d_ncw_cw", "n ow c kw", "n c ow+kw, c kw -> n c ow", 1),
-    _convolution("depthwise_conv_1d_nwc_wcm", "n ow c m kw", "n ow+kw c, kw c m -> n ow c m", 1),
-    *(
-        _convolution(f"depthwise_conv_2d_{name}", loops, subscripts, 2)
-        for name, loops, subscripts in (
-            ("nhwc_hwc", "n oh ow c kh kw", "n oh+kh ow+kw c, kh kw c -> n oh ow c"),
-            ("nhwc_hwc_q", "n oh ow c kh kw", "n oh+kh ow+kw c, kh kw c -> n oh ow c"),
-            ("nchw_chw", "n oh ow c kh kw", "n c oh+kh ow+kw, c kh kw -> n c oh ow"),
-            ("nhwc_hwcm", "n oh ow c m kh kw", "n oh+kh ow+kw c, kh kw c m -> n oh ow c m"),
-            ("nhwc_hwcm_q", "n oh ow c m kh kw", "n oh+kh ow+kw c, kh kw c m -> n oh ow c m"),
-        )
+        for name in names.split()
     ),
     *(
-        _convolution(f"depthwise_conv_3d_{name}", loops, subscripts, 3)
-        for name, loops, subscripts in (
+        _convolution(f"depthwise_conv_{name}", subscripts, int(name[0]), loops)
+        for names, subscripts, loops in (
+            ("1d_nwc_wc", "n ow+kw c, kw c -> n ow c", ""),
+            ("1d_ncw_cw", "n c ow+kw, c kw -> n c ow", "n ow c kw"),
+            ("1d_nwc_wcm", "n ow+kw c, kw c m -> n ow c m", ""),
+            ("2d_nhwc_hwc 2d_nhwc_hwc_q", "n oh+kh ow+kw c, kh kw c -> n oh ow c", ""),
+            ("2d_nchw_chw", "n c oh+kh ow+kw, c kh kw -> n c oh ow", "n oh ow c kh kw"),
+            ("2d_nhwc_hwcm 2d_nhwc_hwcm_q", "n oh+kh ow+kw c, kh kw c m -> n oh ow c m", ""),
             (
-                "ndhwc_dhwc",
-                "n od oh ow kd kh kw c",
+                "3d_ndhwc_dhwc",
                 "n od+kd oh+kh ow+kw c, kd kh kw c -> n od oh ow c",
-            ),
-            (
-                "ncdhw_cdhw",
                 "n od oh ow kd kh kw c",
+            ),
+            (
+                "3d_ncdhw_cdhw",
                 "n c od+kd oh+kh ow+kw, c kd kh kw -> n c od oh ow",
+                "n od oh ow kd kh kw c",
             ),
             (
-                "ndhwc_dhwcm",
-                "n od oh ow m kd kh kw c",
+                "3d_ndhwc_dhwcm",
                 "n od+kd oh+kh ow+kw c, kd kh kw c m -> n od oh ow c m",
-            ),
-        )
-    ),
-    # Pooling: only the shape of the second input, the window, is used.
-    *(
-        _pooling(f"pooling_{name}", loops, subscripts, windows)
-        for names, loops, subscripts, windows in (
-            (
-                "nhwc_sum nhwc_max nhwc_max_unsigned nhwc_min nhwc_min_unsigned",
-                "n oh ow c kh kw",
-                "n oh+kh ow+kw c, kh kw -> n oh ow c",
-                2,
-            ),
-            (
-                "nchw_sum nchw_max",
-                "n c oh ow kh kw",
-                "n c oh+kh ow+kw, kh kw -> n c oh ow",
-                2,
-            ),
-            (
-                "nwc_sum nwc_max nwc_max_unsigned nwc_min nwc_min_unsigned",
-                "n ow c kw",
-                "n ow+kw c, kw -> n ow c",
-                1,
-            ),
-            ("ncw_sum ncw_max", "n c ow kw", "n c ow+kw, kw -> n c ow", 1),
-            (
-                "ndhwc_sum ndhwc_max ndhwc_min",
-                "n od oh ow c kd kh kw",
-                "n od+kd oh+kh ow+kw c, kd kh kw -> n od oh ow c",
-                3,
+                "n od oh ow m kd kh kw c",
             ),
         )
         for name in names.split()
+    ),
+    # Pooling: only the shape of the second input, the window, is used.
+    *(
+        _pooling(f"pooling_{layout}_{function}", subscripts, windows)
+        for layout, functions, subscripts, windows in (
+            (
+                "nhwc",
+                "sum max max_unsigned min min_unsigned",
+                "n oh+kh ow+kw c, kh kw -> n oh ow c",
+                2,
+            ),
+            ("nchw", "sum max", "n c oh+kh ow+kw, kh kw -> n c oh ow", 2),
+            ("nwc", "sum max max_unsigned min min_unsigned", "n ow+kw c, kw -> n ow c", 1),
+            ("ncw", "sum max", "n c ow+kw, kw -> n c ow", 1),
+            ("ndhwc", "sum max min", "n od+kd oh+kh ow+kw c, kd kh kw -> n od oh ow c", 3),
+        )
+        for function in functions.split()
     ),
 )
 
