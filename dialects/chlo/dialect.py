@@ -6,15 +6,12 @@ import sys
 from itertools import zip_longest
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ComplexType, IntegerAttr, TensorType, i32
+from xdsl.dialects.builtin import ComplexType, TensorType, i32
 from xdsl.ir import Attribute, Operation
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
+from ...ir.attribute_access import attribute, element_type, integer, number_list
 from ...ir.dialect_extension import dialect_of, variant
-from ...ir.syntax.assembly_format import Parsed
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
 from ..stablehlo.attributes import word_attribute
@@ -26,7 +23,7 @@ from ..stablehlo.checks import (
     verify_same_shape,
 )
 from ..stablehlo.elementwise import ConstantOp
-from ..stablehlo.syntax import Custom, define
+from ..stablehlo.syntax import define
 from . import ragged_dot, scan
 from .ragged_dot import verify_ragged_dot
 
@@ -100,46 +97,6 @@ ComparisonTypeAttr = word_attribute("chlo.comparison_type", *_Type.WORDS)
 PrecisionAttr = word_attribute("chlo.precision", "DEFAULT", "HIGH", "HIGHEST")
 
 
-def _parse_top_k(parser: Parser, parsed: Parsed) -> None:
-    with parser.in_parens():
-        parsed.operands["operand"] = [parser.parse_unresolved_operand()]
-        while parser.parse_optional_punctuation(","):
-            position = parser.pos
-            word = parser.parse_identifier()
-            parser.parse_punctuation("=")
-            if word == "k":
-                parsed.attributes["k"] = IntegerAttr(parser.parse_integer(), 64)
-            elif word == "is_stable":
-                parsed.attributes[word] = IntegerAttr.from_bool(parser.parse_boolean())
-            else:
-                parser.raise_error("expected k or is_stable", position)
-
-
-def _print_top_k(printer: Printer, operation: Operation) -> None:
-    with printer.in_parens():
-        printer.print_ssa_value(operation.operands[0])
-        printer.print_string(f", k = {integer(operation, 'k')}")
-        if attribute(operation, "is_stable") is not None:
-            printer.print_string(f", is_stable = {str(flag(operation, 'is_stable')).lower()}")
-
-
-def _parse_pair(parser: Parser, parsed: Parsed) -> None:
-    position = parser.pos
-    parsed.types["operand"] = [parser.parse_type()]
-    parser.parse_punctuation("->")
-    types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    if len(types) != 2:
-        parser.raise_error(f"expected 2 types of results, got {len(types)}", position)
-    parsed.types["values"], parsed.types["indices"] = [types[0]], [types[1]]
-
-
-def _print_pair(printer: Printer, operation: Operation) -> None:
-    printer.print_attribute(operation.operands[0].type)
-    printer.print_string(" -> ")
-    with printer.in_parens():
-        printer.print_list(operation.result_types, printer.print_attribute)
-
-
 def _verify_top_k(operation: Operation) -> None:
     """Check that both results have the operand's shape with `k` elements in the last dimension."""
     *outer, length = operand_shape(operation, 0) or (0,)
@@ -206,11 +163,8 @@ ROWS: list[type[Operation]] = [
     define(
         "chlo.top_k",
         "operand -> values indices | k:i64attr is_stable:bool?",
-        (
-            Custom(_parse_top_k, _print_top_k, ("k", "is_stable")),
-            " attr-dict : ",
-            Custom(_parse_pair, _print_pair),
-        ),
+        "($operand, k = signed-int($k)(, is_stable = bool($is_stable))?)"
+        " attr-dict : type($operand) -> (type($values), type($indices))",
         verify=_verify_top_k,
     ),
     define(
