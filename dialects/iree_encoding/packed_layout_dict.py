@@ -98,24 +98,28 @@ def _swizzle_attribute(swizzle: Swizzle) -> DictionaryAttr:
 
 
 def _read_swizzle(attribute: Attribute) -> Swizzle:
-    message = "expects swizzle = {expandShape = [[[kind, size], ...], ...], permutation = [...]}"
-    if not isinstance(attribute, DictionaryAttr):
-        raise VerifyException(f"{ENCODING_INFO} {message}")
+    malformed = VerifyException(
+        f"{ENCODING_INFO} expects swizzle = "
+        "{expandShape = [[[kind, size], ...], ...], permutation = [...]}"
+    )
 
     def array(value: Attribute | None) -> tuple[Attribute, ...]:
         if not isinstance(value, ArrayAttr):
-            raise VerifyException(f"{ENCODING_INFO} {message}")
+            raise malformed
         return tuple(cast("ArrayAttr[Attribute]", value))
 
     def factor(value: Attribute) -> SwizzleDimension:
-        kind, size, *rest = array(value)
-        if not isinstance(kind, StringAttr):
-            raise VerifyException(f"{ENCODING_INFO} {message}")
-        symbol = rest[0] if rest else None
+        match array(value):
+            case (StringAttr() as kind, size, *rest):
+                symbol = rest[0] if rest else None
+            case _:
+                raise malformed
         named = symbol.data if isinstance(symbol, StringAttr) else None
         number = symbol.value.data if isinstance(symbol, IntegerAttr) else None
         return SwizzleDimension(kind.data, _integer(size, "swizzle"), named or number)
 
+    if not isinstance(attribute, DictionaryAttr):
+        raise malformed
     groups = tuple(
         tuple(factor(value) for value in array(group))
         for group in array(attribute.data.get("expandShape"))

@@ -25,5 +25,10 @@ func.func private @f() attributes {a = #iree_cpu.cpu_encoding_resolver<configura
 
 // -----
 
+// expected-error @+1 {{encoding_info expects swizzle = {expandShape = [[[kind, size], ...], ...], permutation = [...]}}}
+func.func private @f() attributes {a = #iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0], innerTileSizes = [16], outerDimsPerm = [0], swizzle = {expandShape = [[["CrossThread"]]], permutation = [0]}}}>}
+
+// -----
+
 // expected-error @+1 {{duplicate or unknown struct parameter name: configuration}}
 func.func private @f() attributes {a = #iree_cpu.cpu_encoding_solver<configuration = {}>}
