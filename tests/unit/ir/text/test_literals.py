@@ -125,10 +125,10 @@ def test_signs_of_zeros_are_printed(literal: str) -> None:
 
 def test_big_splats_are_printed_quickly() -> None:
     operation = _operation("%0 = arith.constant dense<2.5> : tensor<8192x8192xf32>")
-    start = time.perf_counter()
+    start = time.process_time()
     assert "dense<2.500000e+00> : tensor<8192x8192xf32>" in print_operation(operation)
-    # Looking at every element would take tens of seconds.
-    assert time.perf_counter() - start < 5
+    # Looking at every element in Python would take tens of seconds, at every byte in C one.
+    assert time.process_time() - start < 0.5
 
 
 def test_bytes_as_xdsl_keeps_them() -> None:
