@@ -58,8 +58,10 @@ class Grouping:
         self._positions = {operation: i for i, operation in enumerate(self._operations)}
         self._producers = {operation: self._read_by(operation) for operation in self._operations}
         self._groups: dict[Operation, FusionGroup] = {}
-        self._all: list[FusionGroup] = []
-        """All groups, ordered by the position of their first operation."""
+        self._starts = list(range(len(self._operations)))
+        """Leads from each position to an earlier one if a group reaches from there to here or on;
+        to itself if none does. Following it ends where the chain of overlapping groups begins.
+        """
         effects = [o for o in self._operations if not is_computation(o) and has_effect(o)]
         self._effect_before = dict(zip(effects[1:], effects, strict=False))
         for operation in self._operations:
@@ -101,13 +103,13 @@ class Grouping:
         else:
             group = FusionGroup([], affinity)
             group.parallel_dims.start(operation)
-            self._all.append(group)
         self._put(operation, group)
 
     def _put(self, operation: Operation, group: FusionGroup) -> None:
         group.operations.append(operation)
         group.positions.append(self._positions[operation])
         self._groups[operation] = group
+        self._cover(group)
 
     def _merge(self, other: FusionGroup, group: FusionGroup) -> None:
         """Add the operations of another group to a group."""
@@ -115,8 +117,7 @@ class Grouping:
         group.operations[:] = operations
         group.positions[:] = [self._positions[each] for each in operations]
         self._groups.update(dict.fromkeys(other.operations, group))
-        self._all.remove(other)
-        self._all.sort(key=lambda each: each.positions[0])
+        self._cover(group)
 
     def _is_rematerialized(self, operation: Operation) -> bool:
         return operation in self._rematerialized or is_rematerialized(operation)
@@ -206,11 +207,22 @@ class Grouping:
 
     def _earliest(self, group: FusionGroup) -> int:
         """Return a position such that units that end before it cannot depend on the group."""
-        first = group.positions[0]
-        for other in reversed(self._all):
-            if other.positions[0] < first < other.positions[-1]:
-                first = other.positions[0]
-        return first
+        return self._start(group.positions[0])
+
+    def _start(self, position: int) -> int:
+        """Return where the chain of overlapping groups around a position begins."""
+        starts = self._starts
+        while starts[position] != position:
+            starts[position] = starts[starts[position]]
+            position = starts[position]
+        return position
+
+    def _cover(self, group: FusionGroup) -> None:
+        """Lead from each position of a group that is not its first to an earlier one."""
+        position = self._start(group.positions[-1])
+        while position > group.positions[0]:
+            self._starts[position] = position - 1
+            position = self._start(position)
 
     # Order of units
 
