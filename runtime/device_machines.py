@@ -158,7 +158,8 @@ class DeviceMachines:
                 raise
 
         pairs = zip(devices, inputs, strict=True)
-        group.run_calls([each.entry.begin(each.machine, own) for each, own in pairs], resume)
+        calls = [each.entry.begin(each.machine, own) for each, own in pairs]
+        group.run_calls(calls, resume, inputs)
         results: list[list[Array]] = []
         for each in devices:
             own = each.entry.end(each.machine)

@@ -185,7 +185,11 @@ class DirectCall:
             for array in copied:
                 self._outputs[position] = id(array)
                 position += RESULT_WORDS
-            reason = self._native(self._call)
+            try:
+                reason = self._native(self._call)
+            except BaseException:
+                machine.abandon_blocks()
+                raise
             if reason == UNFIT:
                 return None
             self._last.clear()

@@ -124,7 +124,14 @@ class VirtualMachine:
         self.begin(function, arguments)
         if self.is_stepping:
             self._run_to_end(self._step, self.linked.starts[function].code)
-        elif reason := self._native(self._argument):
+            return self.end(function)
+        try:
+            reason = self._native(self._argument)
+        except BaseException:
+            # The exception is that of a signal handler, which runs as soon as native code returns.
+            self.abandon_blocks()
+            raise
+        if reason:
             self.resume(reason)
         return self.end(function)
 
@@ -156,7 +163,7 @@ class VirtualMachine:
         try:
             run(argument)
         except BaseException:
-            self._abandon_blocks()
+            self.abandon_blocks()
             raise
         finally:
             self._dismiss_helpers()
@@ -258,7 +265,7 @@ class VirtualMachine:
     def _new_pool(self) -> Pool:
         return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else BEHIND)
 
-    def _abandon_blocks(self) -> None:
+    def abandon_blocks(self) -> None:
         """Drop the blocks of a failed run without reusing them; other devices may still read
         them.
         """

@@ -83,22 +83,27 @@ class ThreadGroup:
         while it waits. Raises CollectiveMismatch if the devices' collectives or messages do not
         match.
         """
-        return self._run_tasks(lambda communicator, _: work(communicator), None)
+        return self._run_tasks(lambda communicator, _: work(communicator))
 
     def run_calls(
-        self, calls: Sequence[Call], resume: Callable[[ThreadCommunicator, int], object]
+        self,
+        calls: Sequence[Call],
+        resume: Callable[[ThreadCommunicator, int], object],
+        kept: object,
     ) -> None:
         """Run a native call on each device. Raises the same errors as `run`.
 
         A call that returns a status other than 0 continues in Python: `resume` gets the status, on
-        the same thread.
+        the same thread. `kept` is kept alive until the calls have ended, which may be after this
+        method has raised the exception of an interrupt.
         """
-        self._run_tasks(resume, calls)
+        self._run_tasks(resume, calls, kept)
 
     def _run_tasks(
         self,
         work: Callable[[ThreadCommunicator, int], Any],
-        calls: Sequence[Call] | None,
+        calls: Sequence[Call] | None = None,
+        kept: object = None,
     ) -> list[Any]:
         results: list[Any] = [None] * self.count
         errors: list[BaseException | None] = [None] * self.count
@@ -121,7 +126,7 @@ class ThreadGroup:
                 self.reset()
             if self.count > 1:
                 try:
-                    self._await(self._pool.begin(task, calls, self._check_period))
+                    self._await(self._pool.begin(task, calls, kept, self._check_period))
                 except BaseException:
                     self.fail()
                     raise

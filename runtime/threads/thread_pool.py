@@ -176,13 +176,15 @@ class ThreadPool:
                 target=_serve, args=(shared, number), daemon=True, name=f"{self._name}-{number}"
             ).start()
 
-    def begin(self, task: Task, calls: Sequence[Call] | None, seconds: float) -> bool:
+    def begin(
+        self, task: Task, calls: Sequence[Call] | None, kept: object, seconds: float
+    ) -> bool:
         """Let each thread run its call, and the task if the call continues in Python.
 
-        Without calls each thread runs the task only. Waits as `wait` does, which must have reported
-        the end of the previous calls.
+        Without calls each thread runs the task only. `kept` is kept alive until all have ended.
+        Waits as `wait` does, which must have reported the end of the previous calls.
         """
-        self._shared.task = task
+        self._shared.task, self._shared.kept = task, kept
         self._set_calls([(0, 0)] * self._count if calls is None else calls)
         self._is_running = True
         return self._has_ended(post_and_wait, seconds)
@@ -190,8 +192,7 @@ class ThreadPool:
     def post(self, calls: Sequence[Call], kept: object) -> None:
         """Let each thread run its call, without waiting; such calls must not continue in Python.
 
-        `kept` is kept alive until the next calls. `wait` must have reported the end of the previous
-        calls.
+        `kept` is kept alive until `wait` reports their end, as it must have for the previous calls.
         """
         self._shared.kept = kept
         self._set_calls(calls)
@@ -214,7 +215,7 @@ class ThreadPool:
     def _has_ended(self, function: FunctionType, seconds: float) -> bool:
         if callable_function(function)(self._shared.address, int(seconds * 1e6)) == 1:
             self._is_running = False
-            self._shared.task = None
+            self._shared.task = self._shared.kept = None
         return not self._is_running
 
     @property

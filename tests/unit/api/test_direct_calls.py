@@ -222,3 +222,23 @@ def test_results_about_the_size_that_is_copied(elements: int) -> None:
     results = [program.main(a + number) for number in range(4)]
     for number, result in enumerate(results):
         np.testing.assert_array_equal(result, 2 * (a + number))
+
+
+def test_a_signal_in_the_first_part_of_a_run_leaves_no_blocks_in_use(
+    program: Program | LoadedProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = program["main"]
+    add(A, A)
+    add(A, A)
+    direct = direct_calls(program)["main"]
+    native = direct._native
+
+    def interrupted(call: object) -> None:
+        native(call)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(direct, "_native", interrupted)
+        add(A, A)
+    assert direct._device.machine.pool.words[USED] == 0
+    assert (add(A, A) == 2 * A).all()

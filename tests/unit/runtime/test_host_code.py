@@ -14,7 +14,7 @@ from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
 from mesh_opt.runtime.host.machine_state import SCALAR_CODE
-from mesh_opt.runtime.host.pool import ALLOCATED
+from mesh_opt.runtime.host.pool import ALLOCATED, USED
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import ArrayAddress, HostFunction, LinkedProgram, Outgoing
 from mesh_opt.runtime.host.virtual_machine import (
@@ -263,6 +263,24 @@ def test_python_gets_to_see_signals() -> None:
     machine._handle = handle
     with pytest.raises(KeyboardInterrupt):
         machine.call(0, [])
+
+
+def test_a_signal_in_the_first_part_of_a_run_leaves_no_blocks_in_use() -> None:
+    def keep(b: Builder) -> None:
+        b.compute("allocate", b.constant(64))
+        forever(b)
+
+    machine = machine_of(keep)
+    native = machine._native
+
+    def interrupted(argument: object) -> None:
+        native(argument)
+        raise KeyboardInterrupt
+
+    machine._native = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        machine.call(0, [])
+    assert machine.pool.words[USED] == 0
 
 
 def test_code_is_printed() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import FrameType
 
@@ -176,6 +177,34 @@ def test_later_calls_fail_and_are_interrupted_as_the_first_one() -> None:
         main(ones, 1 << 60, 0)
     assert time.monotonic() - start < 5
     assert works()
+
+
+def test_inputs_live_as_long_as_interrupted_devices_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    native, grid = CompiledProgram(api.compile(COUNTS).module), Grid("g", (4,))
+    known: list[weakref.ref[npt.NDArray[np.float32]]] = []
+
+    def call(rounds: int) -> None:
+        ones, numbers = np.ones(2, np.float32), [np.asarray(rounds), np.asarray(0)]
+        known.append(weakref.ref(ones))
+        native.run_spmd("main", [[ones, *numbers]] * 4, grid)
+
+    for _ in range(2):
+        call(3)
+    group = native._machines.threads.group(4)
+    with monkeypatch.context() as patch:
+        # The devices do not hear of the interrupt before this test lets them.
+        patch.setattr(group, "fail", lambda: None)
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            call(1 << 60)
+        except KeyboardInterrupt:
+            pass
+        gc.collect()
+        running = len(group._pool.busy), known[-1]() is not None
+    group.fail()
+    call(3)
+    assert running == (4, True)
+    assert all(each() is None for each in known)
 
 
 HALO = """
