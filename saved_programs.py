@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .programs.backends import NATIVE, backend_name
+from .programs.backends import NATIVE, chosen_backend
 from .runtime.abi.arguments import InputError
 from .runtime.abi.arrays import Array
 from .runtime.abi.device_array import DeviceArray
@@ -65,7 +65,8 @@ def load(
     - `compile`: a callback that compiles the program instead of compiling the IR in the file.
 
     The file contains native code: load only files that you trust. Raises OSError for a file that
-    cannot be read, SavedFileError for one that is not a saved program.
+    cannot be read, SavedFileError for one that is not a saved program, ValueError for an unknown
+    backend.
     """
     return LoadedProgram(os.fspath(path), workers, verify, remark, backend, compile)
 
@@ -131,13 +132,13 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         backend: str = NATIVE,
         compile: Callable[[], Program] | None = None,
     ) -> None:
-        """Open the file. Raises OSError and SavedFileError."""
+        """Open the file. Raises OSError, SavedFileError, and ValueError for an unknown backend."""
         self.path = path
         self.inputs_per_rank = False
         """On MPI ranks: as `RunnableModule.inputs_per_rank`."""
         self.devices_per_rank = 1
         """On MPI ranks: as `RunnableModule.devices_per_rank`."""
-        self._backend = backend_name(backend)
+        self._backend = chosen_backend(backend, (NATIVE, "mpi"))
         try:
             self.saved = SavedProgram(path, verify=verify, workers=workers)
         except DamagedFile as problem:
@@ -190,12 +191,13 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
     @property
     def timeline(self) -> Timeline | None:
-        """Recorder of when kernels, copies and collectives begin and end; set it before a run."""
+        """Recorder of when kernels, copies and collectives of later runs begin and end."""
         return self.saved.machines.timeline
 
     @timeline.setter
     def timeline(self, timeline: Timeline | None) -> None:
         self.saved.machines.timeline = timeline
+        self.saved.machines.forget()
 
     def close(self) -> None:
         """End the devices' threads and free what is kept between calls."""
@@ -212,11 +214,12 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             if self._compiled is None:
                 if need is not None and self._needs_always(str(need)):
                     self._remark(f"{self.path} is compiled again from its IR: {need}")
-                self._compiled = program = self._compile()
-                program.inputs_per_rank = self.inputs_per_rank
-                program.devices_per_rank = self.devices_per_rank
-                program.workers = self._workers
-                program.timeline = self.timeline
+                self._compiled = self._compile()
+                self._compiled.workers = self._workers
+            settings = ("inputs_per_rank", "devices_per_rank", "timeline")
+            for name in settings if need is not None else ():
+                if (setting := getattr(self, name)) != getattr(self._compiled, name):
+                    setattr(self._compiled, name, setting)
             return self._compiled
 
     def _needs_always(self, need: str) -> bool:

@@ -21,7 +21,7 @@ from ..runtime.direct_call import DirectCall
 from ..runtime.host.timeline import Timeline
 from ..sharding.grid import Grid
 from ..tools.diagnostics import from_operation_error, render
-from .backends import NATIVE, backend_name
+from .backends import NATIVE, chosen_backend
 
 if TYPE_CHECKING:
     from ..codegen.compile import CompiledProgram, DeviceStatistics
@@ -71,11 +71,10 @@ class RunnableModule:
         """Recorder of when kernels, copies and collectives of native code begin and end."""
         self._texts = tuple(texts)
         self._place = _Located(self._texts)
-        self._backend = backend_name(backend)
+        self._backend = chosen_backend(backend, BACKENDS)
         self._native: dict[object, CompiledProgram] = {}
         self.direct_calls: dict[str, DirectCall] = {}
         """The functions that have run as native code on one device, with the present settings."""
-        self.backend()
 
     @property
     def source(self) -> ModuleOp:
@@ -89,16 +88,11 @@ class RunnableModule:
 
     def backend(self, name: str | None = None) -> Backend:
         """Return a backend by name, by default the program's. Raises ValueError if unknown."""
-        name = backend_name(name) if name else self._backend
-        found = BACKENDS.get(name)
-        if found is None:
-            raise ValueError(f"there is no backend '{name}'; there are {', '.join(BACKENDS)}")
-        return found
+        return BACKENDS[chosen_backend(name, BACKENDS) if name else self._backend]
 
     def choose_backend(self, name: str) -> None:
         """Set the backend of later calls. Raises ValueError if it is unknown."""
-        self.backend(name)
-        self._backend = backend_name(name)
+        self._backend = chosen_backend(name, BACKENDS)
 
     def statistics(self) -> list[DeviceStatistics]:
         """Return the statistics of each device for the last run of native code.

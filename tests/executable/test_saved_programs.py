@@ -16,6 +16,7 @@ import tool_runs
 from breadth import NIGHTLY
 from mesh_opt import api
 from mesh_opt.ir.diagnostics import Remark, remarks_to
+from mesh_opt.runtime.host.timeline import Timeline
 from mesh_opt.runtime.saved import program as saved_program
 from mesh_opt.runtime.saved.fields import SavedFileError
 from mesh_opt.runtime.saved.file_format import Container
@@ -377,6 +378,36 @@ def test_interpreted_operations_need_the_compiler(tmp_path: Path) -> None:
     with pytest.raises(api.ExecutionError, match=r"<string>:7:8: error: .*native code is required"):
         program.save(tmp_path / "q.meshprog")
     assert not (tmp_path / "q.meshprog").exists()
+
+
+def test_backends_that_loaded_programs_do_not_have(tmp_path: Path) -> None:
+    _, path = saved(tmp_path, STABLEHLO)
+    for name in ("interpreter", "cuda", ""):
+        with pytest.raises(ValueError, match=f"no backend '{name}'; there are native, mpi"):
+            mesh_opt.load(path, backend=name)
+
+
+def test_a_timeline_may_be_set_between_calls(tmp_path: Path) -> None:
+    program, _ = saved(tmp_path, STABLEHLO)
+    inputs = random_inputs(0, program.main.types.arguments, 0, 4)
+    loaded = load(tmp_path / "p.meshprog")
+    for _ in range(2):
+        loaded.main.run(inputs)
+        loaded.timeline = timeline = Timeline()
+        loaded.main.run(inputs)
+        assert timeline.events
+
+
+def test_settings_hold_for_calls_that_need_the_compiler(tmp_path: Path) -> None:
+    path = tmp_path / "p.meshprog"
+    api.compile(IN_PYTHON).save(path)
+    loaded = mesh_opt.load(path, remark=lambda text: None)
+    loaded.other.run([np.ones(2, np.float32)])
+    loaded.timeline, loaded.inputs_per_rank, loaded.devices_per_rank = Timeline(), True, 2
+    loaded.other.run([np.ones(2, np.float32)])
+    compiled = loaded.compiled()
+    found = compiled.timeline, compiled.inputs_per_rank, compiled.devices_per_rank
+    assert found == (loaded.timeline, True, 2)
 
 
 def test_functions_of_lapack_are_known(tmp_path: Path) -> None:
