@@ -123,6 +123,21 @@ def option_names(table: type[Any]) -> list[str]:
     return sorted(_fields(table))
 
 
+def names_option(word: str, name: str) -> bool:
+    """Return whether an argument is an option, with or without its value."""
+    return word.partition("=")[0] in (f"--{name}", f"-{name}")
+
+
+def values_of(arguments: Sequence[str], name: str) -> list[str]:
+    """Return the values of an option with a value in arguments that may be invalid."""
+    found: list[str] = []
+    for word, after in zip(arguments, (*arguments[1:], ""), strict=False):
+        if names_option(word, name):
+            _, equals, value = word.partition("=")
+            found.append(value if equals else after)
+    return found
+
+
 def option_hint(name: str | None, table: type[Any]) -> str:
     """Return a hint for an unknown pass in a pipeline if an option has its name."""
     if name is None or name not in _fields(table):

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 
 from ..ir.foreign_code import OWN_PACKAGE, exception_text
 from ..ir.usage_error import UsageError
+from .command_line import values_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -85,13 +86,12 @@ def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
     Pass names must be known before the other arguments are parsed. Raises UsageError for a name
     that is not a pass.
     """
-    option = "--load-pass-plugin"
-    given = [word for word in arguments if word.startswith(f"{option}=")]
+    option = "load-pass-plugin"
     found: dict[str, Factory] = {}
-    for name in (word.partition("=")[2] for word in given):
-        pass_type = _named(name, option)
+    for name in values_of(arguments, option):
+        pass_type = _named(name, f"--{option}")
         if not isinstance(pass_type, type) or not issubclass(pass_type, ModulePass):
-            raise UsageError(f"{option}: '{name}' is not a subclass of ModulePass")
+            raise UsageError(f"--{option}: '{name}' is not a subclass of ModulePass")
         found[pass_type.name] = lambda pass_type=pass_type: pass_type
     return found
 

@@ -32,6 +32,7 @@ from .array_files import (
     mapped_part,
     read_part,
 )
+from .value_text import MAXIMAL_RANK
 
 Read = Iterator[tuple[str, Parameter]]
 
@@ -201,6 +202,11 @@ def _tensor(file: _File, start: int, name: str, entry: object) -> Parameter:
     if not isinstance(kind, str) or shape is None or place is None or len(place) != 2:
         raise FileProblem(f"describes '{name}' without a dtype, a shape and two offsets")
     begin, end = place
+    if len(shape) > MAXIMAL_RANK:
+        # The product of the sizes of more could take longer than to read them.
+        raise FileProblem(
+            f"has '{name}' of {len(shape)} dimensions, expected {MAXIMAL_RANK} or fewer"
+        )
     dtype = SAFETENSORS.get(kind)
     if end < begin or (dtype is not None and end - begin != prod(shape) * dtype.itemsize):
         raise FileProblem(

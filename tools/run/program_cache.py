@@ -141,9 +141,11 @@ def _installed() -> Sequence[tuple[object, ...]]:
     for room in package.iterdir():
         files = room.rglob("*.py") if (room / "__init__.py").exists() else (room,)
         for file in files:
-            if file.suffix == ".py":
-                status = file.stat()
-                found.append((str(file), status.st_size, status.st_mtime_ns))
+            # A link of an editor may lead nowhere.
+            with suppress(FileNotFoundError):
+                if file.suffix == ".py":
+                    status = file.stat()
+                    found.append((str(file), status.st_size, status.st_mtime_ns))
     for folder in sys.path:
         with suppress(OSError):
             found.append((folder, os.stat(folder or ".").st_mtime_ns))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ...programs.backends import NATIVE, backend_name
+from ..command_line import values_of
 from ..console import STDOUT_CLOSED, Main, exit_code_of, open_streams, run_console
 
 MPI = "mpi"
@@ -39,11 +40,6 @@ def process_file(end: str | os.PathLike[str], rank: int) -> Path:
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
-def names_option(word: str, name: str) -> bool:
-    """Return whether an argument is an option, with or without its value."""
-    return word.partition("=")[0] in (f"--{name}", f"-{name}")
-
-
 def default_backend() -> str:
     """Return the default backend: `mpi` if there are several ranks, otherwise `native`."""
     sizes = [os.environ.get(name, "") for name in SIZES]
@@ -56,19 +52,14 @@ def runs_on_ranks(argv: Sequence[str]) -> bool:
     The arguments may be invalid.
     """
     is_rank = default_backend() == MPI
-    if any(names_option(word, "ranks") for word in argv):
+    if values_of(argv, "ranks"):
         # `--ranks` starts the ranks first, and is an error on one.
         return is_rank
     return is_rank or _backend(argv) == MPI
 
 
 def _backend(argv: Sequence[str]) -> str:
-    backend = default_backend()
-    for word, after in zip(argv, (*argv[1:], ""), strict=False):
-        if names_option(word, "backend"):
-            _, equals, value = word.partition("=")
-            backend = backend_name(value if equals else after)
-    return backend
+    return backend_name([default_backend(), *values_of(argv, "backend")][-1])
 
 
 def _disagreement(backends: Sequence[str]) -> str | None:

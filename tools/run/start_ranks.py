@@ -12,14 +12,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import IO, TextIO
 
 from ...ir.usage_error import UsageError
-from .ranks import END_VARIABLE, MPI, SIZES, names_option, process_file
+from ..command_line import names_option
+from .ranks import END_VARIABLE, MPI, SIZES, process_file
 
 _PR_SET_PDEATHSIG = 1
 
@@ -131,8 +133,8 @@ def _run(
         text=True,
         errors="replace",
         env={**os.environ, **variables},
-        # No other thread exists that could hold a lock during the fork.
-        preexec_fn=_end_with_parent,  # noqa: PLW1509
+        # The child only calls a function of C, which needs no lock that another thread may hold.
+        preexec_fn=_end_with_parent(),  # noqa: PLW1509
     )
     assert process.stdout is not None and process.stderr is not None
     errors = Thread(target=_pass_errors, args=(process.stderr, stderr, error_lines), daemon=True)
@@ -150,10 +152,11 @@ def _run(
                 process.kill()
 
 
-def _end_with_parent() -> None:
-    """Make Linux terminate this process when its parent dies."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def _end_with_parent() -> Callable[[], object] | None:
+    """Return what makes Linux terminate a new process when its parent dies."""
+    if sys.platform != "linux":
+        return None
+    return partial(ctypes.CDLL(None).prctl, _PR_SET_PDEATHSIG, int(signal.SIGTERM))
 
 
 def find_launcher(count: int) -> str:

@@ -239,6 +239,8 @@ def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "unknown operation 'acme.hello'" in run(text="acme.hello")[2]
     marking = ("--load-pass-plugin=acme_plugin:Mark", "--acme-mark=word=y")
     assert 'attributes {acme.mark = "y"}' in run(*marking)[1]
+    for option in ("--load-pass-plugin", "-load-pass-plugin"):
+        assert "acme.mark" in run(option, "acme_plugin:Mark", "--acme-mark")[1]
     assert "no option or pass '--acme-mark" in run("--acme-mark")[2]
     for option, message in (
         ("--load-pass-plugin=acme_plugin:ACME", "is not a subclass of ModulePass"),

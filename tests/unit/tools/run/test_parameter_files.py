@@ -206,6 +206,7 @@ ONE = archive({"a": b"abcd"}, {})
         ("w.safetensors", tensor(shape=[True, 2]), "describes 'w' without"),
         ("w.safetensors", tensor(data_offsets=[0]), "describes 'w' without"),
         ("w.safetensors", tensor(data_offsets=[8, 0]), "at bytes 8 to 0"),
+        ("w.safetensors", tensor(shape=[1] * 64 + [2]), "has 'w' of 65 dimensions, expected"),
         ("w.safetensors", tensor(shape=[3]), "has 'w' of F32 and shape"),
         ("w.safetensors", tensor(shape=[1 << 60], data_offsets=[0, 1 << 62]), "it ends at byte"),
         ("w.gguf", b"", r"expected one of .irpa, .npz, .safetensors"),

@@ -143,3 +143,19 @@ def test_the_oldest_files_go_first(tmp_path: Path) -> None:
         os.utime(file, ns=(number, number))
     drop_oldest(tmp_path, 25)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["2", "3"]
+
+
+def test_links_of_editors_between_the_sources_do_no_harm(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Emacs marks a file that it has open by a link to nowhere, of almost the same name."""
+    package = tmp_path / "package"
+    (package / "tools" / "run").mkdir(parents=True)
+    (package / "tools" / "__init__.py").touch()
+    (package / "tools" / ".#mesh_run.py").symlink_to("somebody@nowhere")
+    monkeypatch.setattr(program_cache, "__file__", str(package / "tools" / "run" / "cache.py"))
+    program_cache._installed.cache_clear()
+    try:
+        assert run(ADD)[::2] == (0, "")
+    finally:
+        program_cache._installed.cache_clear()
