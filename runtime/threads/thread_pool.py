@@ -176,9 +176,7 @@ class ThreadPool:
                 target=_serve, args=(shared, number), daemon=True, name=f"{self._name}-{number}"
             ).start()
 
-    def begin(
-        self, task: Task, calls: Sequence[Call] | None, kept: object, seconds: float
-    ) -> bool:
+    def begin(self, task: Task, calls: Sequence[Call] | None, kept: object, seconds: float) -> bool:
         """Let each thread run its call, and the task if the call continues in Python.
 
         Without calls each thread runs the task only. `kept` is kept alive until all have ended.
