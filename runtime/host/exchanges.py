@@ -116,45 +116,41 @@ class _Call:
 
     def cache(self, machine: VirtualMachine) -> None:
         """Let the machine run the exchange without Python from now on, if possible."""
-        cached = self._cached(machine.communicator)
-        if cached is not None:
-            machine.cache_exchange(cached)
+        communicator, notice = machine.communicator, None
+        if not self.is_static:
+            if len(self.commands) > 1:
+                return
+            if communicator is not None:
+                notice = _with_size_check(communicator, self.commands[0])
+        commands = [each for each in notice or self.commands if isinstance(each, Command)]
+        if len(commands) == len(notice or self.commands):
+            machine.cache_exchange(self._cached(commands, checks_sizes=notice is not None))
 
-    def _cached(self, communicator: Communicator | None) -> CachedExchange | None:
-        """Return the form that runs without Python; `None` if impossible."""
-        if not self.is_static and len(self.commands) > 1:
-            return None
+    def _cached(self, commands: Sequence[Command], *, checks_sizes: bool) -> CachedExchange:
+        """Return the form that runs without Python; `checks_sizes` is whether a command does so."""
         memory: dict[Buffer, Bytes] = {}
-        rows: list[tuple[Command, list[int]]] = []
-        sources: list[tuple[int, int]] = []
-        results: list[tuple[int, int]] = []
-        notice = None
-        if not self.is_static and len(self.commands) == 1 and communicator is not None:
-            notice = _with_size_check(communicator, self.commands[0])
-        for row, command in enumerate(notice or self.commands):
-            if not isinstance(command, Command):
-                return None
-            words: list[int] = []
-            for position, binding in enumerate(command.bindings):
-                if not isinstance(binding, Buffer):
-                    words.append(binding)
-                elif binding in (self.source, self.result):
-                    (sources if binding is self.source else results).append((row, position))
-                    words.append(0)
-                else:
-                    kept = memory.setdefault(binding, np.empty(binding.size, np.uint8))
-                    words.append(kept.ctypes.data)
-            rows.append((command, words))
+        places: dict[Buffer, list[tuple[int, int]]] = {self.source: [], self.result: []}
+
+        def word(binding: Buffer | int, row: int, position: int) -> int:
+            if not isinstance(binding, Buffer):
+                return binding
+            if binding in places:
+                places[binding].append((row, position))
+                return 0
+            return memory.setdefault(binding, np.empty(binding.size, np.uint8)).ctypes.data
+
+        rows = [
+            (command, [word(each, row, at) for at, each in enumerate(command.bindings)])
+            for row, command in enumerate(commands)
+        ]
+        waits = any(command.waits is not None for command in commands)
         size_check = 0
-        if not self.is_static and any(command.state is not None for command, _ in rows):
+        if not self.is_static and any(command.state is not None for command in commands):
             # Ranks compare sizes as a part of the signature of each collective.
-            size_check = 2 if notice else int(all(command.waits is None for command, _ in rows))
-        # Messages advance only if they are polled.
-        is_pollable = any(command.waits is not None for command, _ in rows)
-        kept = list(memory.values())
+            size_check = 2 if checks_sizes else int(not waits)
         return CachedExchange(
-            *(self.numbers, self.result.size, rows, sources, results, self.sizes),
-            *(size_check, is_pollable, kept),
+            *(self.numbers, self.result.size, rows, places[self.source], places[self.result]),
+            *(self.sizes, size_check, waits, list(memory.values())),
         )
 
 

@@ -20,7 +20,6 @@ from ..abi.native_code import source_of
 from ..intrinsics import (
     atomic_load,
     atomic_store,
-    call_kernel,
     call_library,
     clear_bytes,
     load_field,
@@ -33,7 +32,6 @@ from ..protocol import (
     BARRIER_GENERATION,
     FAILED,
     MISMATCHED,
-    REDUCTION_CHUNK,
     RELEASED,
     RESIZED,
     SIGNATURE,
@@ -43,7 +41,7 @@ from ..protocol import (
     arrive,
     back_off,
 )
-from ..threads.shared_memory_collectives import copy_pieces
+from ..threads.shared_memory_collectives import combine, copy_pieces
 
 SOURCE = source_of(__file__)
 
@@ -118,31 +116,26 @@ def address_of_place(bindings: Sequence[int], constants: Sequence[int], at: int)
     return load_word(base) + offset
 
 
-def field(context: int, number: int) -> int:
-    """Return a word of a context."""
-    return load_word(context + 8 * number)
-
-
 def start_message(context: int, opcode: int, address: int, size: int, process: int) -> int:
     """Start to send a message to a device or to receive one from it."""
-    count = field(context, OPEN)
-    request = field(context, REQUESTS) + REQUEST_BYTES * count
-    devices = field(context, DEVICES)
-    own, other = field(context, PROCESS) % devices, process % devices
-    function, peer, tag = field(context, IRECV), process, 1 + other * devices + own
+    count = load_field(context, OPEN)
+    request = load_field(context, REQUESTS) + REQUEST_BYTES * count
+    devices = load_field(context, DEVICES)
+    own, other = load_field(context, PROCESS) % devices, process % devices
+    function, peer, tag = load_field(context, IRECV), process, 1 + other * devices + own
     if opcode == SEND:
-        count_message(field(context, SENT), process)
-        function, peer, tag = field(context, ISEND), -1, 1 + own * devices + other
+        count_message(load_field(context, SENT), process)
+        function, peer, tag = load_field(context, ISEND), -1, 1 + own * devices + other
     store_word(request + 8, peer)
     store_field(context, OPEN, count + 1)
     status = call_library(
         function,
         address,
         size,
-        field(context, BYTE),
+        load_field(context, BYTE),
         process // devices,
         tag,
-        field(context, COMMUNICATOR),
+        load_field(context, COMMUNICATOR),
         request,
     )
     return FAILED if status != 0 else 0
@@ -159,19 +152,19 @@ def test_requests(context: int, is_patient: bool) -> int:
     Each test lets MPI progress all requests, so with `is_patient` testing stops at the first
     incomplete one.
     """
-    requests = field(context, REQUESTS)
-    status = field(context, STATUS)
-    count = field(context, OPEN)
+    requests = load_field(context, REQUESTS)
+    status = load_field(context, STATUS)
+    count = load_field(context, OPEN)
     number = 0
     while number < count:
         request = requests + REQUEST_BYTES * number
         store_word(status, 0)
-        if call_library(field(context, TEST), request, status, status + 8, 0, 0, 0, 0) != 0:
+        if call_library(load_field(context, TEST), request, status, status + 8, 0, 0, 0, 0) != 0:
             return FAILED
         if load_u32(status) != 0:
             sender = load_word(request + 8)
             if sender >= 0:
-                count_message(field(context, RECEIVED), sender)
+                count_message(load_field(context, RECEIVED), sender)
             # The last request takes its place.
             count -= 1
             last = requests + REQUEST_BYTES * count
@@ -188,17 +181,17 @@ def wait_for_messages(context: int, phase: int) -> int:
     if phase == START:
         if test_requests(context, False) != 0:
             return FAILED
-        return WAITING if field(context, OPEN) != 0 else 0
+        return WAITING if load_field(context, OPEN) != 0 else 0
     store_field(context, AWAITS, 1)
     for polls in range(POLLS):
         # The last poll tests all requests, so that Python can say which devices are awaited.
         if test_requests(context, polls < POLLS - 1) != 0:
             return FAILED
-        if field(context, OPEN) == 0:
+        if load_field(context, OPEN) == 0:
             store_field(context, AWAITS, 0)
-            store_field(context, TURNS, field(context, TURNS) + 1)
+            store_field(context, TURNS, load_field(context, TURNS) + 1)
             return 0
-        if atomic_load(field(context, ABORT)) != 0:
+        if atomic_load(load_field(context, ABORT)) != 0:
             return RELEASED
         if polls > SPINS and polls % POLLS_BETWEEN_YIELDS == 0:
             back_off(polls, YIELDS)
@@ -211,16 +204,16 @@ def publish(bindings: Sequence[int], place: int, header: int) -> None:
     store_field(context, HEADER, header)
     store_word(place + PUBLISHED_SOURCE, bindings[1])
     store_word(place + PUBLISHED_RESULT, bindings[2])
-    store_word(place + PUBLISHED_SCRATCH, field(context, SCRATCH_START))
+    store_word(place + PUBLISHED_SCRATCH, load_field(context, SCRATCH_START))
     store_word(place + PUBLISHED_HEADER, header)
 
 
 def wait_at_barrier(context: int, barrier: int, participants: int, phase: int) -> int:
     """Wait for the other devices of the rank; return 0, RELEASED or WAITING."""
-    if field(context, HAS_ARRIVED) == 0:
+    if load_field(context, HAS_ARRIVED) == 0:
         store_field(context, GENERATION, arrive(barrier, participants))
         store_field(context, HAS_ARRIVED, 1)
-    generation = field(context, GENERATION)
+    generation = load_field(context, GENERATION)
     if atomic_load(barrier + BARRIER_GENERATION) == generation and phase == START:
         return WAITING
     store_field(context, HAS_ARRIVED, 0)
@@ -229,35 +222,35 @@ def wait_at_barrier(context: int, barrier: int, participants: int, phase: int) -
     atomic_store(context + 8 * AT_BARRIER, barrier)
     polls = 0
     while atomic_load(barrier + BARRIER_GENERATION) == generation:
-        if atomic_load(field(context, ABORT)) != 0:
+        if atomic_load(load_field(context, ABORT)) != 0:
             return RELEASED
         polls += 1
         back_off(polls, YIELDS)
     atomic_store(context + 8 * AT_BARRIER, 0)
-    store_field(context, TURNS, field(context, TURNS) + 1)
+    store_field(context, TURNS, load_field(context, TURNS) + 1)
     return 0
 
 
 def reduce_pieces(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
     """Reduce several places: [kernel, elements, target, number of sources, scratch, sources]."""
-    count, participants = constants[at + 1], constants[at + 4]
+    participants = constants[at + 4]
     words = address_of_place(bindings, constants, at + 5)
     store_word(words, address_of_place(bindings, constants, at + 2))
     for number in range(participants):
-        store_word(
-            words + 8 + 8 * number, address_of_place(bindings, constants, at + 7 + 2 * number)
-        )
-    numbers = words + 8 + 8 * participants
-    store_word(numbers, count)
-    return call_kernel(
-        constants[at], words, numbers, 0, (count + REDUCTION_CHUNK - 1) // REDUCTION_CHUNK
-    )
+        source = address_of_place(bindings, constants, at + 7 + 2 * number)
+        store_word(words + 8 + 8 * number, source)
+    return combine(constants[at], words, participants, constants[at + 1])
+
+
+def next_step(context: int) -> int:
+    """Return the position of the next step, as a number to the type checker."""
+    return load_field(context, POSITION)
 
 
 def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Run steps from the context's position; return 0, WAITING, or the status of a failure."""
     context = bindings[0]
-    at = field(context, POSITION)
+    at = next_step(context)
     status = 0
     begin = at
     while status == 0:

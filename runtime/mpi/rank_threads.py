@@ -23,7 +23,7 @@ from ..communicator import as_bytes
 from ..messages.collective_steps import RankBarrier
 from ..messages.context import MessageContext, PlainState, Traffic
 from ..messages.size_changes import SizeChangeNotices
-from ..protocol import FIRST_SLOT, SLOT_WORDS
+from ..threads.shared_memory_collectives import slot
 from ..threads.thread_group import ThreadCommunicator, ThreadGroup
 from .failure_coordinator import Failure, Wait
 from .mailbox import Channel
@@ -223,8 +223,7 @@ class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
 
     def _rank_devices(self, group: Group) -> tuple[int, RankBarrier]:
         words = self._group.barrier(group).ctypes.data
-        first = words + 8 * FIRST_SLOT
-        slots = [first + 8 * SLOT_WORDS * each for each in range(group.size)]
+        slots = [slot(words, each) for each in range(group.size)]
         return self._group.count, RankBarrier(words, slots)
 
     def check_for_failures(self) -> None:

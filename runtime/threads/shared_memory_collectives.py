@@ -114,6 +114,17 @@ def pull(bindings: Sequence[int], constants: Sequence[int], first: int, last: in
     return wait_for_devices(barrier, participants, group_status)
 
 
+def combine(reduction: int, words: int, terms: int, count: int) -> int:
+    """Run a reduction kernel on `count` elements of each of its terms.
+
+    `words` holds the addresses of the target and of the terms, and has room for one more word.
+    """
+    constants = words + 8 + 8 * terms
+    store_word(constants, count)
+    tiles = (count + REDUCTION_CHUNK - 1) // REDUCTION_CHUNK
+    return call_kernel(reduction, words, constants, 0, tiles)
+
+
 def reduce_run(
     reduction: int,
     scratch: int,
@@ -123,17 +134,11 @@ def reduce_run(
     start: int,
     count: int,
 ) -> int:
-    """Reduce a contiguous run of all sources, `start` bytes in, into `target`.
-
-    The scratch memory holds the reduction kernel's bindings, followed by its constant.
-    """
+    """Reduce a contiguous run of all sources, `start` bytes in, into `target`."""
     store_word(scratch, target)
     for other in range(participants):
         store_word(scratch + 8 + 8 * other, load_word(slot(barrier, other)) + start)
-    constants = scratch + 8 + 8 * participants
-    store_word(constants, count)
-    tiles = (count + REDUCTION_CHUNK - 1) // REDUCTION_CHUNK
-    return call_kernel(reduction, scratch, constants, 0, tiles)
+    return combine(reduction, scratch, participants, count)
 
 
 def all_reduce(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
