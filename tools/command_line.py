@@ -172,22 +172,29 @@ def parse_arguments(
         else:
             name, equals, written = argument.lstrip("-").partition("=")
             value = written if equals else None
-            field = fields.get(name)
-            if field is not None:
+            if (field := fields.get(name)) is not None:
                 _set(values, field, name, value, rest)
             elif name in pass_names:
                 passes.append((name, value))
-            elif (flag := ignored.get(name)) is not None:
-                if value is None and flag.has_value and next(rest, None) is None:
-                    raise UsageError(f"option '--{name}' needs a value")
+            elif name in ignored:
+                if value is None and ignored[name].has_value:
+                    _next_value(rest, name)
                 values["ignored"] = (*values.get("ignored", ()), name)
             else:
                 refused: Mapping[str, str] = getattr(table, "REFUSED", {})
+                what = "option or pass" if pass_names else "option"
                 hint = did_you_mean(name, {**fields, **pass_names}, "--")
                 hint = f": {refused[name]}" if name in refused else hint
-                what = "option or pass" if pass_names else "option"
                 raise UsageError(f"there is no {what} '{argument.partition('=')[0]}'{hint}")
     return dataclasses.replace(defaults or table(), **values), passes
+
+
+def _next_value(rest: Iterator[str], name: str) -> str:
+    """Return the argument after an option, which is its value. Raises UsageError."""
+    value = next(rest, None)
+    if value is None:
+        raise UsageError(f"option '{_dashed(name)}' needs a value")
+    return value
 
 
 def _set(
@@ -204,9 +211,7 @@ def _set(
         values[field.name] = bare
         return
     if value is None:
-        value = next(rest, None)
-        if value is None:
-            raise UsageError(f"option '{_dashed(name)}' needs a value")
+        value = _next_value(rest, name)
     if kind == "listed":
         values[field.name] = (*values.get(field.name, ()), *value.split(","))
     elif kind == "repeated":

@@ -103,43 +103,61 @@ class Driver:
             module = self._read(context, source)
         if module is None:
             return None
+        self._remark_ignored(module)
+        encoded = _new_encoded_tensors() if self._options.encoding_report else None
+        watching = self._watchers.observers if self._watchers is not None else []
+        more = [each for each in (encoded, self._last_pass) if each is not None]
+        before = self._runnable(module) if self._options.emit == "program" else None
+        if not self._run(context, module, source, [*watching, *more]):
+            return None
+        if not self._report_on(module, encoded):
+            return None
+        if before is not None:
+            self._save(before, module, source)
+            return None
+        return self._output(module)
+
+    def _remark_ignored(self, module: ModuleOp) -> None:
+        """Remark on the options that have no effect."""
         if self._options.ignored:
             from .opt.iree_options import IGNORED
 
             for name in self._options.ignored:
                 remark("backend", module, f"--{name} is ignored: {IGNORED[name].reason}")
-        encoded = _new_encoded_tensors() if self._options.encoding_report else None
-        watching = self._watchers.observers if self._watchers is not None else []
-        more = [each for each in (encoded, self._last_pass) if each is not None]
-        observers = [*watching, *more]
-        before = self._runnable(module) if self._options.emit == "program" else None
-        if not self._run(context, module, source, observers):
-            return None
+
+    def _report_on(self, module: ModuleOp, encoded: EncodedTensors | None) -> bool:
+        """Write the requested reports on the program after all passes; return whether all can be.
+
+        `encoded` has the encoded tensors that a pass has lowered to bytes.
+        """
         if wants(self._options.remarks, "backend"):
             from ..codegen.explain import explain_kernels
             from ..passes.imports.conversions import for_kernels
 
             explain_kernels(for_kernels(module))
         if self._options.shard_cost_report is not None and not self._report_costs(module):
-            return None
+            return False
         if self._options.show_shardings:
             self._show_shardings(module)
         if encoded is not None:
-            from ..passes.encoding.encoding_report import encoded_tensors
-            from ..passes.encoding.encoding_report import render_report as render_encodings
+            from ..passes.encoding.encoding_report import encoded_tensors, render_report
 
             rows = list(encoded_tensors(module)) if encoded.rows is None else encoded.rows
-            self._stderr.write(render_encodings(rows))
+            self._stderr.write(render_report(rows))
+        return True
+
+    def _output(self, module: ModuleOp) -> str:
+        """Return the text of the program, or that of its host code."""
         if self._options.emit == "host-code":
             # Importing the backend takes time.
             from ..codegen.host_code.lowering import host_code_text
             from ..passes.imports.conversions import for_kernels
 
             return host_code_text(for_kernels(module))
-        if before is not None:
-            self._save(before, module, source)
-            return None
-        self._respell(module)
+        if self._options.spelling != "as-read":
+            from ..dialects.iree_encoding.respelling import respell
+
+            respell(module, cast("Spelling", self._options.spelling))
         with timed_stage(self._watchers, "Output"):
             return print_operation(module, self._options.style()) + "\n"
 
@@ -208,13 +226,6 @@ class Driver:
             return None
         return module
 
-    def _respell(self, module: ModuleOp) -> None:
-        """Rename the encoding dialects to the requested spelling."""
-        if self._options.spelling != "as-read":
-            from ..dialects.iree_encoding.respelling import respell
-
-            respell(module, cast("Spelling", self._options.spelling))
-
     def _verify(self, module: ModuleOp, *notes: Note) -> bool:
         failures = list(verification_errors(module))
         for failure in failures:
@@ -263,7 +274,9 @@ class Driver:
             self._after_failure(source)
             return False
         except InternalFault as fault:
-            self._report_fault(fault, source)
+            self._report(error(fault.describe(), position_of(fault.operation)))
+            self._show_traceback()
+            self._write_reproducer(source, options.mlir_pass_pipeline_crash_reproducer)
             return False
         left_behind = Note("the passes produced this; --verify-each shows which one")
         return not self._steps or self._verify(module, left_behind)
@@ -279,11 +292,6 @@ class Driver:
                 run_steps(context, module, self._steps, [*observers, recorder])
             finally:
                 write_output(path, render_page(f"mesh-opt {self._whole.name}", recorder.stages))
-
-    def _report_fault(self, fault: InternalFault, source: Source) -> None:
-        self._report(error(fault.describe(), position_of(fault.operation)))
-        self._show_traceback()
-        self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
     def _after_failure(self, source: Source) -> None:
         self._show_traceback()

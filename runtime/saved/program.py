@@ -217,18 +217,11 @@ class SavedProgram:
     def _read_entry(
         self, name: str, process: int, data: Fields, types: FunctionTypes, grid: Grid | None
     ) -> EntryPoint:
-        rows = self._file.header["code"].items()
-        place = rows[data["code"].integer(0, len(rows) - 1)]
-        words = _words(piece(self._file.section("code"), place))
-        count = len(self._arrays)
+        words, count = self._read_words(data["code"]), len(self._arrays)
         functions = tuple(
             read_function(each, len(words), count) for each in data["functions"].items()
         )
-        kernels = [[part.text() for part in each.items(2)] for each in data["kernels"].items()]
-        for symbol, _ in kernels:
-            if symbol not in self._objects:
-                raise DamagedFile(f"has no object code of {symbol!r}, which {data.path} runs")
-            self._kernels.add(symbol)
+        kernels = self._read_kernels(data)
         for kind in (*types.arguments, *types.results):
             if not kind.holds_numbers:
                 raise DamagedFile(f"has host code for values of {kind}, which are not numbers")
@@ -271,6 +264,25 @@ class SavedProgram:
             devices,
             dict(enumerate(data["constants"].integers(0, count=len(devices)))),
         )
+
+    def _read_words(self, data: Fields) -> Words:
+        """Return the host code with a number."""
+        rows = self._file.header["code"].items()
+        words = piece(self._file.section("code"), rows[data.integer(0, len(rows) - 1)])
+        if len(words) % 8 or not len(words):
+            raise DamagedFile(f"has host code of {len(words)} bytes, expected words of 8")
+        return np.frombuffer(words, np.int64)
+
+    def _read_kernels(self, data: Fields) -> list[tuple[str, str]]:
+        """Return the symbol of each kernel of a program, and its name."""
+        found: list[tuple[str, str]] = []
+        for row in data["kernels"].items():
+            symbol, name = (part.text() for part in row.items(2))
+            if symbol not in self._objects:
+                raise DamagedFile(f"has no object code of {symbol!r}, which {data.path} runs")
+            self._kernels.add(symbol)
+            found.append((symbol, name))
+        return found
 
     # Running ----------------------------------------------------------------------------------
 
@@ -436,12 +448,6 @@ def _read_boundary(data: Fields, kind: ValueType, grid: Grid | None) -> Sharding
     if kind.shape is None or sharding.rank != len(kind.shape):
         raise DamagedFile(f"has {data.path} of rank {sharding.rank} for {kind}")
     return sharding
-
-
-def _words(data: memoryview) -> Words:
-    if len(data) % 8 or not len(data):
-        raise DamagedFile(f"has host code of {len(data)} bytes, expected words of 8")
-    return np.frombuffer(data, np.int64)
 
 
 def _read_exchanges(data: Fields) -> tuple[PythonCall, Sequence[Exchange]]:
