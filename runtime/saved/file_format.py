@@ -56,8 +56,19 @@ def _aligned(offset: int, unit: int) -> int:
 def write_container(
     path: str | os.PathLike[str], header: Mapping[str, Any], sections: Sections
 ) -> None:
-    """Write a file atomically. Raises OSError, which names `path`."""
-    target = Path(path)
+    """Write a file atomically; a pipe or a device is not replaced. Raises OSError on `path`."""
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            with open(target, "wb") as file:
+                _write(file, header, sections)
+        else:
+            _replace(target, header, sections)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, os.fspath(path)) from problem
+
+
+def _replace(target: Path, header: Mapping[str, Any], sections: Sections) -> None:
     temporary = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
         with open(temporary, "xb") as file:
@@ -65,11 +76,9 @@ def write_container(
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException as problem:
+    except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
-        if isinstance(problem, OSError):
-            raise OSError(problem.errno, problem.strerror, str(target)) from problem
         raise
 
 
@@ -87,13 +96,13 @@ def _write(file: BinaryIO, header: Mapping[str, Any], sections: Sections) -> Non
         end = start + size
     text = json.dumps({**header, "sections": rows}, separators=(",", ":")).encode()
     base = _aligned(HEAD.size + len(text), PAGE)
-    file.write(HEAD.pack(MAGIC, VERSION, 0, base + end, len(text), sha256(text).digest()))
-    file.write(text)
+    head = HEAD.pack(MAGIC, VERSION, 0, base + end, len(text), sha256(text).digest())
+    # Counted here, since a pipe knows no position.
+    written = file.write(head) + file.write(text)
     for name, pieces in sections.items():
-        file.write(bytes(base + rows[name][0] - file.tell()))
-        for data in _padded(pieces):
-            file.write(data)
-    file.write(bytes(base + end - file.tell()))
+        written += file.write(bytes(base + rows[name][0] - written))
+        written += sum(map(file.write, _padded(pieces)))
+    file.write(bytes(base + end - written))
 
 
 def _padded(pieces: Sequence[Buffer]) -> Iterator[Buffer]:

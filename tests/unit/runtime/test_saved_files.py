@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,32 @@ def test_damaged_files(program: Path, tmp_path: Path) -> None:
     )
     with pytest.raises(FileNotFoundError):
         mesh_opt.load(tmp_path / "none.meshprog")
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link.meshprog"
+    link.symlink_to("folder/own.meshprog")
+    for _ in range(2):
+        api.compile(PROGRAM).save(link)
+        assert link.is_symlink()
+        assert [each.name for each in (tmp_path / "folder").iterdir()] == ["own.meshprog"]
+        mesh_opt.load(link)
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
+    """As a device such as /dev/null, which root could replace by a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    api.compile(PROGRAM).save(pipe)
+    assert pipe.is_fifo()
+    reader.join(60)
+    assert os.listdir(tmp_path) == ["pipe"]
+    (tmp_path / "copy.meshprog").write_bytes(*found)
+    mesh_opt.load(tmp_path / "copy.meshprog")
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
