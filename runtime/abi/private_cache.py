@@ -31,8 +31,12 @@ def cache_folder(kind: str) -> Path | None:
 def _folder_at(chosen: str | None, kind: str) -> Path | None:
     if chosen == "":
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # The XDG Base Directory Specification ignores relative paths.
+        base = os.path.join(os.path.expanduser("~"), ".cache")
     above = Path(base) / "mesh-opt" if chosen is None else Path(chosen)
+    if chosen is None and not above.is_absolute():
+        return None  # There is no home: "~" would be a folder in the current one.
     try:
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = above / kind

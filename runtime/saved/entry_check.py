@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from ...sharding.collective_matching import DYNAMIC_SIZE
-from ...sharding.collective_rows import BY_NAME
+from ...sharding.collective_rows import BY_NAME, UPDATE_HALO
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from ..abi.arrays import FunctionTypes, ValueType
@@ -156,6 +156,9 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         return f"{collective.kind!r} is not a collective"
     if signature.kind != collective.kind:
         return f"{collective.kind!r} for {signature.kind!r}"
+    row = collective.row
+    if not exchange.shape and (row.divides or row.joins or row is UPDATE_HALO):
+        return f"{collective.kind!r} of a tensor without dimensions"
     if collective.source_shape != exchange.shape:
         return f"shapes {list(collective.source_shape)} and {list(exchange.shape)}"
     if collective.source.storage_bytes != exchange.item:

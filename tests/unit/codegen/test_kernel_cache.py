@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.codegen import cache as kernel_cache
+from mesh_opt.runtime.abi import private_cache
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE, read_private
 
 
@@ -183,3 +184,21 @@ def test_no_cache_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, "")
     assert call("uncached") == 42
     assert os.environ[CACHE_VARIABLE] == ""
+
+
+def test_relative_folders_of_the_environment_are_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would appear wherever a tool is started."""
+    home, here = tmp_path / "home", tmp_path / "here"
+    home.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    for text, expected in ((str(home), home / ".cache" / "mesh-opt" / "some"), ("home", None)):
+        monkeypatch.setenv("HOME", text)
+        private_cache._folder_at.cache_clear()
+        assert private_cache.cache_folder("some") == expected
+    private_cache._folder_at.cache_clear()
+    assert not list(here.iterdir())

@@ -315,6 +315,20 @@ def test_a_file_that_contradicts_itself_is_refused(
         mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
 
 
+@pytest.mark.parametrize("kind", ["all_gather", "all_slice", "all_to_all", "update_halo"])
+def test_a_number_has_no_dimension_to_divide_or_join(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "number.meshprog"
+    api.compile(PROGRAM.replace("4x", "").replace("[1.0, 2.0, 3.0, 4.0]", "1.0")).save(path)
+
+    def change(header: Any) -> None:
+        for each in header["functions"][0]["entries"][0]["exchanges"][0][2]:
+            meeting = each[4][0][1]
+            meeting["kind"] = meeting["signature"][0] = kind
+
+    with pytest.raises(SavedFileError, match=f"'{kind}' of a tensor without dimensions"):
+        mesh_opt.load(altered(path, tmp_path / "x.meshprog", change))
+
+
 OPEN = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
