@@ -292,6 +292,56 @@ func.func @main(%l: tensor<f32>, %h: tensor<f32>) -> (tensor<64xf32>, tensor<64x
         assert len({*first, *second}) > 120
 
 
+@pytest.mark.parametrize(
+    ("element", "low", "high", "least", "most", "several"),
+    [
+        # Spans whose sign bit is set, or that need more than 32 bits.
+        ("i8", "-128", "127", -128, 126, 200),
+        ("i64", "-4611686018427387904", "4611686018427387904", -(1 << 62), (1 << 62) - 1, 900),
+        # Rounding up must not give the upper bound.
+        ("bf16", "100.0", "101.0", 100, 100.5, 2),
+        ("f32", "16777216.0", "16777218.0", 1 << 24, 1 << 24, 1),
+        ("f8E4M3FN", "0.0", "1.0", 0, 0.875, 8),
+        ("f64", "0.0", "1.0", 0, 1, 1000),
+    ],
+)
+def test_uniform_numbers(
+    element: str, low: str, high: str, least: float, most: float, several: int
+) -> None:
+    """Uniform numbers reach over the whole range, without its upper bound."""
+    text = f"""
+func.func @main() -> tensor<1000x{element}> {{
+  %l = stablehlo.constant dense<{low}> : tensor<{element}>
+  %h = stablehlo.constant dense<{high}> : tensor<{element}>
+  %n = stablehlo.constant dense<1000> : tensor<1xi64>
+  %0 = stablehlo.rng %l, %h, %n, distribution = UNIFORM : (tensor<{element}>, tensor<{element}>, tensor<1xi64>) -> tensor<1000x{element}>
+  return %0 : tensor<1000x{element}>
+}}"""
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "native"):
+        (drawn,) = main.run([], backend=backend)
+        numbers = [each.item() for each in drawn.astype(np.int64 if element[0] == "i" else float)]
+        assert min(numbers) >= least
+        assert max(numbers) <= most
+        assert len(set(numbers)) >= several
+        assert max(numbers) - min(numbers) >= 0.9 * (most - least)
+        # Numbers of f64 have more bits than those of f32.
+        assert element != "f64" or any(each * (1 << 24) % 1 for each in numbers)
+
+
+def test_powers_of_converted_truths() -> None:
+    """An exponent of 2 that became true is 1."""
+    text = """
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %true = stablehlo.convert %two : (tensor<f32>) -> tensor<i1>
+  %one = stablehlo.convert %true : (tensor<i1>) -> tensor<f32>
+  %0 = stablehlo.power %x, %one : tensor<f32>
+  return %0 : tensor<f32>
+}"""
+    assert api.compile(text)["main"].run([np.float32(3)], backend="interpreter")[0] == 3
+
+
 @pytest.mark.parametrize("number", ["3", "-2", "0", "16", "2"])
 def test_powers_of_converted_constants(number: str) -> None:
     """PyTorch converts its numbers; a known exponent makes a power a product."""

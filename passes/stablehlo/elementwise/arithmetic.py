@@ -373,9 +373,6 @@ def _integer_power(e: Emitter, element: Kind, args: Scalars) -> SSAValue:
     return e.select(negative, e.select(unit, total, none), total)
 
 
-_MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
-
-
 @scalar_rule("stablehlo.reduce_precision")
 def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Round to fewer mantissa bits, then clamp to the exponent range: to infinity or to zero."""
@@ -390,7 +387,7 @@ def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 def _reduced_precision(e: Emitter, op: Operation, value: SSAValue, element: Kind) -> SSAValue:
     exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
-    source, width = _MANTISSAS[str(element.type)], element.width
+    source, width = element.fraction_bits, element.width
     bits = e.op("arith.bitcast", value, to=IntegerType(width))
     number = partial(e.constant, element=bits.type)
     if mantissa < source:

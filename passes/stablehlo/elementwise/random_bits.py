@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from zlib import crc32
 
-from xdsl.dialects.builtin import IntegerType, f64, i32, i64
+from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Operation, SSAValue
@@ -236,8 +236,10 @@ def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     first, second = (e.element(value) for value in operands[:2])
     key, none = e.constant(_key_of(op), i64), e.constant(0, i64)
 
+    width = 64 if normal or element.width == 64 else 32
+
     def body(inner: Emitter, args: Scalars) -> Scalars:
-        bits = _philox_element(inner, key, (none, key), sizes, 64 if normal else 32)
+        bits = _philox_element(inner, key, (none, key), sizes, width)
         if normal:
             return [_normal(inner, bits, first, second)]
         if element.is_integer:
@@ -257,24 +259,26 @@ def _key_of(op: Operation) -> int:
 def _uniform_integer(
     e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, element: Kind
 ) -> SSAValue:
+    """Emit a number from `low` on, below `high`; their distance is unsigned."""
     span = e.op("arith.subi", high, low)
-    wide = e.op("arith.extui", bits, to=i64)
-    name = "arith.extsi" if element.name == "signed" else "arith.extui"
-    room = span if element.width == 64 else e.op(name, span, to=i64)
-    rest = e.op("arith.remui", wide, room)
-    rest = rest if element.width == 64 else e.op("arith.trunci", rest, to=element.type)
+    if element.width == 64:
+        return e.op("arith.addi", low, e.op("arith.remui", bits, span))
+    room, wide = (e.op("arith.extui", each, to=i64) for each in (span, bits))
+    rest = e.op("arith.trunci", e.op("arith.remui", wide, room), to=element.type)
     return e.op("arith.addi", low, rest)
 
 
 def _uniform_float(
     e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, element: Kind
 ) -> SSAValue:
-    mantissa = {"bf16": 7, "f16": 10}.get(str(element.type), 23)
-    kept = e.op("arith.shrui", bits, e.constant(32 - mantissa, i32))
-    part = e.op("arith.uitofp", kept, to=element.type)
-    part = e.op("arith.mulf", part, e.constant(2.0**-mantissa, element.type))
-    span = e.op("arith.subf", high, low)
-    return e.op("arith.addf", low, e.op("arith.mulf", part, span))
+    """Emit a number from `low` on, below `high`: sums that are rounded up to it become `low`."""
+    wide, fraction = f32 if element.width < 16 else element.type, element.fraction_bits
+    width = kind(bits.type).width
+    kept = e.op("arith.shrui", bits, e.constant(width - fraction, bits.type))
+    part = FloatExpr(e, e.op("arith.uitofp", kept, to=wide)) * 2.0**-fraction
+    first, last = (FloatExpr(e, each).as_type(wide) for each in (low, high))
+    drawn = (first + part * (last - first)).as_type(element.type)
+    return drawn.where(drawn.as_type(wide).compare("olt", last), FloatExpr(e, low)).value
 
 
 def _normal(e: Emitter, bits: SSAValue, mean: SSAValue, deviation: SSAValue) -> SSAValue:

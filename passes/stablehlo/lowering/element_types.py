@@ -27,6 +27,9 @@ from ....ir.diagnostics import OperationError
 TOKEN = TensorType(IntegerType(1), [])
 """The converted type of a token. It carries no data: effects keep their textual order."""
 
+_FRACTION_BITS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
+"""The bits of the fraction; other types have names like `f8E5M2`, of 2 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -50,6 +53,12 @@ class Kind:
     def is_narrow_float(self) -> bool:
         """Whether elements are floats narrower than f32."""
         return self.name == "float" and self.width < 32
+
+    @property
+    def fraction_bits(self) -> int:
+        """How many bits of a float, of which elements are, hold its fraction."""
+        name = str(self.type)
+        return _FRACTION_BITS.get(name) or int(name.partition("M")[2][0])
 
     @property
     def part(self) -> Kind:

@@ -58,12 +58,17 @@ def _repeated_number(value: SSAValue) -> float | complex | None:
             return number_of(numbers) if is_splat(numbers) else None
         if owner.name not in _REPEATING or computes_on_quantised(owner):
             return None
+        if owner.name == "stablehlo.convert" and result_kind(owner).width < _WIDTH_OF_TWO:
+            return None
         value = owner.operands[0]
     return None
 
 
 _REPEATING = frozenset({f"stablehlo.{n}" for n in ("broadcast_in_dim", "convert", "reshape")})
-"""Operations that keep 1 and 2 as they are."""
+"""Operations that keep 1 and 2 as they are, if these are numbers of the result's type."""
+
+_WIDTH_OF_TWO = 3
+"""The least bits of a type that has the number 2, signed or not."""
 
 
 def squared(e: Emitter, op: Operation, base: SSAValue) -> SSAValue | None:
