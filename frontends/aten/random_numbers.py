@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, real_type, require, torch
+from .rules import decomposition, require, torch
 
 _RNG = "%r = stablehlo.rng %a0, %a1, %a2, distribution = {} : ({{0}}, {{1}}, {{2}}) -> {{r}}"
 _UNIFORM, _NORMAL = map(_RNG.format, ("UNIFORM", "NORMAL"))
@@ -27,6 +27,11 @@ def _drawn(text: str, size: Sequence[Any], dtype: Any, first: float, second: flo
     bounds = (torch.full((), each, dtype=dtype) for each in (first, second))
     found = emit_inline_mlir(text, sizes, dtype, *bounds, lengths)
     return found if size else found.reshape(())
+
+
+def _fractions(size: Sequence[Any], dtype: Any) -> Any:
+    """Draw numbers from 0 to 1 of at least f32: narrower ones would be multiples of 1/128."""
+    return _drawn(_UNIFORM, size, torch.float64 if dtype == torch.float64 else torch.float32, 0, 1)
 
 
 @decomposition("rand.default")
@@ -61,14 +66,13 @@ def normal_functional(x: Any, mean: float = 0.0, std: float = 1.0, **_: Any) -> 
 
 @decomposition("bernoulli.p")
 def bernoulli(x: Any, p: float, **_: Any) -> Any:
-    dtype = x.dtype if x.dtype.is_floating_point else torch.float32
-    return (_drawn(_UNIFORM, x.shape, dtype, 0, 1) < p).to(x.dtype)
+    return (_fractions(x.shape, x.dtype) < p).to(x.dtype)
 
 
 @decomposition("geometric.default")
 def geometric(x: Any, p: float, **_: Any) -> Any:
     """Draw real numbers for integers as well, which PyTorch's rule does not."""
-    drawn = _drawn(_UNIFORM, x.shape, real_type(x), 0, 1)
+    drawn = _fractions(x.shape, x.dtype)
     return torch.ceil(torch.log1p(-drawn) / math.log1p(-p)).clamp(min=1).to(x.dtype)
 
 
@@ -119,7 +123,7 @@ def randint_like_low(x: Any, low: int, high: int, *, dtype: Any = None, **_: Any
 @decomposition("randperm.default")
 def randperm(n: Any, *, dtype: Any = None, **_: Any) -> Any:
     """Sort random numbers."""
-    drawn = _drawn(_UNIFORM, (n,), torch.float32, 0, 1)
+    drawn = _fractions((n,), torch.float32)
     return drawn.argsort().to(torch.int64 if dtype is None else dtype)
 
 
@@ -129,7 +133,7 @@ def multinomial(weights: Any, num_samples: int, replacement: bool = False, **_: 
     with the probability of its weight.
     """
     shape = (*weights.shape[:-1], *((num_samples,) if replacement else ()), weights.shape[-1])
-    drawn = _drawn(_UNIFORM, shape, weights.dtype, 0, 1)
+    drawn = _fractions(shape, weights.dtype)
     chances = weights.unsqueeze(-2) if replacement else weights
     keys = torch.where(chances > 0, chances / -torch.log1p(-drawn), -1.0)
     return keys.argmax(-1) if replacement else keys.topk(num_samples).indices

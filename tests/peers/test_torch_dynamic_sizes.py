@@ -289,6 +289,16 @@ order, many, chosen = mesh_opt.torch.compile(Chances(), x, backend="interpreter"
 assert order.sort().values.tolist() == list(range(50)) and order.tolist() != list(range(50))
 assert many.min() == 1 and abs((many == 2).float().mean() - 0.75) < 0.05
 assert chosen.shape == x[x > 0].shape and abs(chosen.std() - 1) < 0.1
+
+# Chances are exact for floats of few bits, and integers may need all of theirs.
+class Rare(nn.Module):
+    def forward(self, x):
+        trials = torch.bernoulli(x, 0.001), x.clone().geometric_(0.1)
+        return *trials, torch.randint(-1 << 62, 1 << 62, (64,))
+
+zeros = torch.zeros(100, 100, dtype=torch.bfloat16)
+rare, tries, wide = mesh_opt.torch.compile(Rare(), zeros, backend="interpreter")(zeros)
+assert rare.float().mean() < 0.003 and tries.max() > 60 and wide.max() > 1 << 60
 """
 
 
