@@ -16,7 +16,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.attribute_access import attribute, integer, number_list
+from ....ir.attribute_access import attribute, integer, is_splat, number_list
 from ....ir.syntax.keyword_attributes import word
 from ....tiling.element_types import as_signed, as_unsigned, integer_range
 from ..lowering.element_types import kind
@@ -101,19 +101,16 @@ def _constant(operation: Operation, at: _Slice, known: _Known) -> Progression | 
         return None
     element, numbers = kind(operation.results[0].type), cast("Numbers", held)
     read = as_signed if element.name == "signed" else as_unsigned
-
-    def number(index: int) -> int:
-        return read(int(number_of(numbers, index).real), element.width)
-
-    if numbers.is_splat():
-        return Progression(number(0))
+    if is_splat(numbers):
+        return Progression(read(int(number_of(numbers).real), element.width))
     if len(extents) != 1 or not 1 < extents[0] <= MAX_CONSTANT_SIZE:
         return None
+    values = [read(int(cast(Any, each)), element.width) for each in numbers.get_values()]
     if at is not None:
-        return Progression(number(at[1]))
-    made = Progression(number(0), number(1) - number(0), 0, extents[0])
-    is_even = all(number(k) == made.first + k * made.step for k in range(extents[0]))
-    return made if is_even else None
+        return Progression(values[at[1]])
+    first, step = values[0], values[1] - values[0]
+    is_even = all(value == first + k * step for k, value in enumerate(values))
+    return Progression(first, step, 0, len(values)) if is_even else None
 
 
 def _iota(operation: Operation, at: _Slice, known: _Known) -> Progression:
