@@ -114,6 +114,21 @@ def static_shape_or_none(value: SSAValue) -> StaticShape | None:
     return None if shape is None or None in shape else static_shape(value)
 
 
+def part_at(parts: Sequence[SSAValue], dimension: int, index: int) -> tuple[SSAValue, int] | None:
+    """Return which of several joined tensors an index along a dimension is in, and the index there.
+
+    Return `None` if it is in none of them, or behind one of dynamic size.
+    """
+    for part in parts:
+        size = static_shape(part)[dimension]
+        if size < 0:
+            return None
+        if index < size:
+            return part, index
+        index -= size
+    return None
+
+
 class BoundedSize(int):
     """A dynamic size that is at most `bound`."""
 

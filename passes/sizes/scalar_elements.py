@@ -30,7 +30,7 @@ from ...dialects.result_sizes import ELEMENTWISE
 from ...ir.attribute_access import attribute, constant_integer, element_type, integer, is_splat
 from ...ir.locations import made_by, rebuilt
 from ...ir.rules import Rules
-from ...ir.tensor_types import ranked
+from ...ir.tensor_types import part_at, ranked, static_shape
 from .dimension_sizes import DimensionSizes, Size, program_size_rule
 
 Indices = tuple[int, ...]
@@ -61,7 +61,7 @@ class ScalarElements:
 
         An index out of bounds gives `None`, so that the read is kept and can be diagnosed.
         """
-        if not _is_small(tensor) or not _is_inside(indices, _shape(tensor)):
+        if not _is_small(tensor) or not _is_inside(indices, static_shape(tensor)):
             return None
         key = tensor, indices
         if key not in self._elements:
@@ -121,10 +121,6 @@ def _is_small(tensor: SSAValue) -> bool:
     return isinstance(found.get_element_type(), IntegerType | IndexType)
 
 
-def _shape(tensor: SSAValue) -> tuple[int, ...]:
-    return tuple(cast("TensorType[Any]", tensor.type).get_shape())
-
-
 def _is_inside(indices: Indices, shape: Sequence[int]) -> bool:
     return all(0 <= index < size for index, size in zip(indices, shape, strict=True))
 
@@ -146,7 +142,7 @@ def _delinearize(number: int, shape: Sequence[int]) -> Indices:
 
 @element_rule("tensor.from_elements")
 def _from_elements(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
-    return tensor.op.operands[_linearize(indices, _shape(tensor))]
+    return tensor.op.operands[_linearize(indices, static_shape(tensor))]
 
 
 @element_rule("arith.constant")
@@ -155,7 +151,7 @@ def _constant(elements: ScalarElements, tensor: OpResult, indices: Indices) -> S
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return None
     values = cast("DenseIntOrFPElementsAttr[Any]", value)
-    number = 0 if is_splat(values) else _linearize(indices, _shape(tensor))
+    number = 0 if is_splat(values) else _linearize(indices, static_shape(tensor))
     found = values.get_values()[number]
     element = cast("IndexType | IntegerType", values.get_element_type())
     constant = ConstantOp(IntegerAttr(found, element))
@@ -165,27 +161,22 @@ def _constant(elements: ScalarElements, tensor: OpResult, indices: Indices) -> S
 @element_rule("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape")
 def _same_order(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
     source = tensor.op.operands[0]
-    shape = _shape(source) if _is_small(source) else None
-    if shape is None or prod(shape) != prod(_shape(tensor)):
+    shape = static_shape(source) if _is_small(source) else None
+    if shape is None or prod(shape) != prod(static_shape(tensor)):
         return None
     return elements.element_or_read(
-        source, _delinearize(_linearize(indices, _shape(tensor)), shape)
+        source, _delinearize(_linearize(indices, static_shape(tensor)), shape)
     )
 
 
 @element_rule("tensor.concat")
 def _concatenated(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
     dimension = cast(IntegerAttr, attribute(tensor.op, "dim")).value.data
-    index = indices[dimension]
-    for part in tensor.op.operands:
-        length = _shape(part)[dimension]
-        if length < 0:
-            return None
-        if index < length:
-            own = (*indices[:dimension], index, *indices[dimension + 1 :])
-            return elements.element_or_read(part, own) if _is_small(part) else None
-        index -= length
-    return None
+    found = part_at(tensor.op.operands, dimension, indices[dimension])
+    if found is None or not _is_small(found[0]):
+        return None
+    part, index = found
+    return elements.element_or_read(part, (*indices[:dimension], index, *indices[dimension + 1 :]))
 
 
 def _elementwise(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:

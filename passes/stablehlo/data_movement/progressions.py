@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import attribute, integer, is_splat, number_list
 from ....ir.syntax.keyword_attributes import word
+from ....ir.tensor_types import part_at
 from ....tiling.element_types import as_signed, as_unsigned, integer_range
 from ..lowering.element_types import kind
 from ..lowering.emitter import number_of, shape
@@ -177,12 +178,8 @@ def _joined(operation: Operation, at: _Slice, known: _Known) -> Progression | No
     """Handle a concatenation at a position along its dimension: it reads one operand."""
     if at is None or at[0] != (joined := integer(operation, "dimension")):
         return None
-    index = at[1]
-    for part in operation.operands:
-        if index < shape(part)[joined]:
-            return _progression(part, (joined, index), known)
-        index -= shape(part)[joined]
-    return None
+    found = part_at(operation.operands, joined, at[1])
+    return found and _progression(found[0], (joined, found[1]), known)
 
 
 def _same(operation: Operation, at: _Slice, known: _Known) -> Progression | None:

@@ -10,9 +10,8 @@ indices where they are, and `%j` is not stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.tensor import CollapseShapeOp, ConcatOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
@@ -22,6 +21,7 @@ from ....dialects.linalg.structured_view import structured_view
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import integer, integer_lists
 from ....ir.index import IndexOrInt
+from ....ir.tensor_types import part_at, static_shape
 
 Element = tuple[SSAValue, list[IndexOrInt]]
 """A tensor, and the indices of one of its elements."""
@@ -51,7 +51,7 @@ def broadcast_origin(value: SSAValue) -> tuple[SSAValue, tuple[int, ...]] | None
 
     Dimensions of size 1 may be added or removed in between. Returns `None` if none is added.
     """
-    rank = len(_shape(value))
+    rank = len(static_shape(value))
     places = Block(arg_types=[IndexType()] * rank).args
     origin, indices = element_origin(value, places)
     found = tuple(places.index(each) for each in indices if each in places)
@@ -64,18 +64,12 @@ def _of_part(op: Operation, indices: Sequence[IndexOrInt]) -> Element | None:
     index = indices[joined]
     if not isinstance(index, int):
         return None
-    for part in op.operands:
-        size = _shape(part)[joined]
-        if size < 0:
-            return None
-        if index < size:
-            return part, [*indices[:joined], index, *indices[joined + 1 :]]
-        index -= size
-    return None
+    found = part_at(op.operands, joined, index)
+    return found and (found[0], [*indices[:joined], found[1], *indices[joined + 1 :]])
 
 
 def _of_expanded(op: Operation, indices: Sequence[IndexOrInt]) -> Element | None:
-    sizes = _shape(op.results[0])
+    sizes = static_shape(op.results[0])
     found: list[IndexOrInt] = []
     for group in integer_lists(op, "reassociation"):
         long = [each for each in group if sizes[each] != 1]
@@ -86,7 +80,7 @@ def _of_expanded(op: Operation, indices: Sequence[IndexOrInt]) -> Element | None
 
 
 def _of_collapsed(op: Operation, indices: Sequence[IndexOrInt]) -> Element | None:
-    sizes = _shape(op.operands[0])
+    sizes = static_shape(op.operands[0])
     found: list[IndexOrInt] = [0] * len(sizes)
     for index, group in zip(indices, integer_lists(op, "reassociation"), strict=True):
         long = [each for each in group if sizes[each] != 1]
@@ -117,7 +111,3 @@ def _of_rearranged(op: Operation, indices: Sequence[IndexOrInt]) -> Element | No
         else:
             return None
     return view.inputs[0], found
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return tuple(cast("TensorType[Any]", value.type).get_shape())
