@@ -12,7 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.attribute_access import attribute, constant_integer, flag, text
 from ...ir.diagnostics import OperationError
 from ...tiling.element_types import integer_range
+from ..stablehlo.elementwise.arithmetic import in_single, logistic
 from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.elementwise.float_expressions import on_scalars
 from ..stablehlo.elementwise.implicit_broadcasts import broadcast_pointwise
 from ..stablehlo.lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter, shape
@@ -138,11 +140,7 @@ def _reciprocal(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 @_pointwise("sigmoid")
 def _sigmoid(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    element = operand_kind(op)
-    wide = F32 if element.is_narrow_float else element
-    one, value = e.constant(1.0, wide.type), convert(e, args[0], element, wide)
-    power = e.op("math.exp", e.op("arith.negf", value))
-    return convert(e, e.op("arith.divf", one, e.op("arith.addf", one, power)), wide, element)
+    return in_single(e, args, on_scalars(logistic))
 
 
 @_pointwise("cast")

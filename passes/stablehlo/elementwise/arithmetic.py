@@ -17,6 +17,7 @@ from ....ir.diagnostics import OperationError
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Scalars, scalar_rule
+from .float_expressions import FloatExpr, on_scalars
 
 
 def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:
@@ -27,36 +28,42 @@ def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:
 # One operation for each kind ---------------------------------------------------------------------
 
 
-def _by_kind(name: str, **operations: str) -> None:
-    """Register a StableHLO op that is one op of arith, math or complex for each element kind."""
+_BY_KIND = {
+    "add": {"float": "addf", "integer": "addi", "bool": "ori", "complex": "complex.add"},
+    "multiply": {"float": "mulf", "integer": "muli", "bool": "andi", "complex": "complex.mul"},
+    "subtract": {"float": "subf", "integer": "subi", "bool": "xori", "complex": "complex.sub"},
+    "and": {"integer": "andi"},
+    "or": {"integer": "ori"},
+    "xor": {"integer": "xori"},
+    "popcnt": {"integer": "math.ctpop"},
+    "count_leading_zeros": {"integer": "math.ctlz"},
+    "floor": {"float": "math.floor"},
+    "ceil": {"float": "math.ceil"},
+    "round_nearest_afz": {"float": "math.round"},
+    "round_nearest_even": {"float": "math.roundeven"},
+    "is_finite": {"float": "math.isfinite"},
+}
+"""For StableHLO's ops the op of arith, math or complex by the kind of elements."""
 
-    @scalar_rule(f"stablehlo.{name}")
-    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
-        found = operations.get(operand_kind(op).name)
-        if found is None and operand_kind(op).is_integer:
-            found = operations.get("integer")
-        if found is None:
-            raise OperationError(op, f"is not defined on elements of type {operand_kind(op).type}")
-        return e.op(found, *args, to=result_kind(op).type)
+
+def operation_on(element: Kind, name: str) -> str:
+    """Return what computes an op of StableHLO on elements of a kind, empty if it has none."""
+    operations = _BY_KIND[name]
+    integer_ = operations.get("integer", "") if element.is_integer else ""
+    found = operations.get(element.name, integer_)
+    return f"arith.{found}" if found and "." not in found else found
 
 
-_by_kind("add", float="arith.addf", integer="arith.addi", bool="arith.ori", complex="complex.add")
-_by_kind(
-    "multiply", float="arith.mulf", integer="arith.muli", bool="arith.andi", complex="complex.mul"
-)
-_by_kind(
-    "subtract", float="arith.subf", integer="arith.subi", bool="arith.xori", complex="complex.sub"
-)
-_by_kind("and", integer="arith.andi")
-_by_kind("or", integer="arith.ori")
-_by_kind("xor", integer="arith.xori")
-_by_kind("popcnt", integer="math.ctpop")
-_by_kind("count_leading_zeros", integer="math.ctlz")
-_by_kind("floor", float="math.floor")
-_by_kind("ceil", float="math.ceil")
-_by_kind("round_nearest_afz", float="math.round")
-_by_kind("round_nearest_even", float="math.roundeven")
-_by_kind("is_finite", float="math.isfinite")
+def _one_operation(name: str, e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    element = operand_kind(op)
+    found = operation_on(element, name)
+    if not found:
+        raise OperationError(op, f"is not defined on elements of type {element.type}")
+    return e.op(found, *args, to=result_kind(op).type)
+
+
+for _name in _BY_KIND:
+    scalar_rule(f"stablehlo.{_name}")(partial(_one_operation, _name))
 
 
 @scalar_rule("stablehlo.not")
@@ -230,9 +237,7 @@ def _sign(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     if element.name == "complex":
         return _complex_sign(e, value)
     if element.name == "float":
-        signed = e.op("math.copysign", e.constant(1.0, value.type), value)
-        # Zeros keep their sign, and NaN stays NaN.
-        return e.select(e.compare_with_zero("one", value), signed, value)
+        return FloatExpr(e, value).sign().value
     none, one = integer_constant(e, 0, value), integer_constant(e, 1, value)
     if element.name != "signed":
         return e.select(_is_zero(e, value), none, one)
@@ -321,20 +326,19 @@ for _name, _function in (
 function_rule("stablehlo.cbrt", _operation("math.cbrt"))
 
 
-@scalar_rule("stablehlo.logistic")
-def _logistic(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+def logistic(x: FloatExpr) -> FloatExpr:
     """Emit 1 / (1 + exp(-x))."""
-    if operand_kind(op).name == "complex":
-        one = e.constant(1.0, args[0].type)
-        power = e.op("complex.exp", e.op("complex.neg", args[0]))
-        return e.op("complex.div", one, e.op("complex.add", one, power))
+    one = x.of(1.0)
+    return one / (one + (-x).apply("math.exp"))
 
-    def compute(inner: Emitter, values: Scalars) -> SSAValue:
-        one = inner.constant(1.0, values[0].type)
-        power = inner.op("math.exp", inner.op("arith.negf", values[0]))
-        return inner.op("arith.divf", one, inner.op("arith.addf", one, power))
 
-    return in_single(e, args, compute)
+def _complex_logistic(e: Emitter, values: Scalars) -> SSAValue:
+    one = e.constant(1.0, values[0].type)
+    power = e.op("complex.exp", e.op("complex.neg", values[0]))
+    return e.op("complex.div", one, e.op("complex.add", one, power))
+
+
+function_rule("stablehlo.logistic", on_scalars(logistic), _complex_logistic)
 
 
 @scalar_rule("stablehlo.power")

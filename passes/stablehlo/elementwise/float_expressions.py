@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -76,7 +76,7 @@ class FloatExpr:
     def sign(self) -> FloatExpr:
         """Return -1 or 1; zeros and NaN are returned unchanged."""
         one = self.of(1.0).apply("math.copysign", self)
-        return one.where(self.compare("one", 0.0), self)
+        return one.where(self.e.compare_with_zero("one", self.value), self)
 
     def as_type(self, type_: Attribute) -> FloatExpr:
         """Return this number converted to another float type."""
@@ -85,6 +85,13 @@ class FloatExpr:
             return self
         name = "arith.extf" if before.width < after.width else "arith.truncf"
         return FloatExpr(self.e, self.e.op(name, self.value, to=type_))
+
+
+def on_scalars(
+    formula: Callable[..., FloatExpr],
+) -> Callable[[Emitter, Sequence[SSAValue]], SSAValue]:
+    """Return a formula of one or more numbers as a function of an emitter and scalars."""
+    return lambda e, values: formula(*(FloatExpr(e, value) for value in values)).value
 
 
 def polynomial(x: FloatExpr, coefficients: Sequence[float]) -> FloatExpr:

@@ -15,31 +15,25 @@ from ....ir.diagnostics import OperationError
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Scalars, scalar_rule
-from .arithmetic import function_rule, parts
-from .float_expressions import FloatExpr
+from .arithmetic import Compute, function_rule, parts
+from .float_expressions import FloatExpr, on_scalars
 
-Formula = Callable[[FloatExpr], FloatExpr]
 Pair = tuple[FloatExpr, FloatExpr]
 """The real and the imaginary part of a complex number."""
 
 ComplexFormula = Callable[[Pair], Pair]
 
 
-def _register(name: str, real: Formula, complex_formula: ComplexFormula | None = None) -> None:
-    of_complex = complex_formula
-    function_rule(
-        f"chlo.{name}",
-        lambda e, values: real(FloatExpr(e, values[0])).value,
-        None if of_complex is None else lambda e, args: _complex(e, args[0], of_complex),
-    )
+def _on_complex(formula: ComplexFormula) -> Compute:
+    """Return a formula on a complex number, in f64, as a function of an emitter and scalars."""
 
+    def compute(e: Emitter, args: Scalars) -> SSAValue:
+        element = kind(args[0].type)
+        x, y = (FloatExpr(e, part).as_type(f64) for part in parts(e, args[0]))
+        rounded = (part.as_type(element.part.type).value for part in formula((x, y)))
+        return e.op("complex.create", *rounded, to=element.type)
 
-def _complex(e: Emitter, value: SSAValue, formula: ComplexFormula) -> SSAValue:
-    """Emit a formula on complex numbers, in f64."""
-    element = kind(value.type)
-    pair = [FloatExpr(e, part).as_type(f64) for part in parts(e, value)]
-    real, imaginary = (part.as_type(element.part.type) for part in formula((pair[0], pair[1])))
-    return e.op("complex.create", real.value, imaginary.value, to=ComplexType(element.part.type))  # pyright: ignore
+    return compute
 
 
 def _largest(x: FloatExpr) -> float:
@@ -248,10 +242,10 @@ def _asin_acos_kernel(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
         (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
         return a * d - b * f, abs(_area(a * f - b * d, lacks))
 
-    return _complex(e, args[0], formula)
+    return _on_complex(formula)(e, args)
 
 
-for _name, _real_formula, _complex_formula in (
+for _name, _formula, _complex_formula in (
     ("acos", _acos, _complex_acos),
     ("acosh", _acosh, _complex_acosh),
     ("asin", _asin, _complex_asin),
@@ -262,4 +256,4 @@ for _name, _real_formula, _complex_formula in (
     ("sinh", _sinh, _complex_sinh),
     ("square", _square, _complex_square),
 ):
-    _register(_name, _real_formula, _complex_formula)
+    function_rule(f"chlo.{_name}", on_scalars(_formula), _on_complex(_complex_formula))

@@ -6,7 +6,7 @@ Floats narrower than f32 are computed in f32.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
@@ -15,19 +15,10 @@ from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Scalars, scalar_rule
 from . import coefficients as c
-from .arithmetic import function_rule, in_single, integer_constant
-from .float_expressions import FloatExpr, chebyshev, polynomial
+from .arithmetic import function_rule, integer_constant
+from .float_expressions import FloatExpr, chebyshev, on_scalars, polynomial
 
-Formula = Callable[[FloatExpr], FloatExpr]
-
-
-def _register(name: str, formula: Formula) -> None:
-    function_rule(f"chlo.{name}", lambda e, values: formula(FloatExpr(e, values[0])).value)
-
-
-@scalar_rule("chlo.tan")
-def _tan(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    return scalar_rule["stablehlo.tan"](e, op, args)
+scalar_rule("chlo.tan")(scalar_rule["stablehlo.tan"])
 
 
 @scalar_rule("chlo.conj")
@@ -50,9 +41,7 @@ def _erf(x: FloatExpr) -> FloatExpr:
 
 
 def _clamp(x: FloatExpr, low: float, high: float) -> FloatExpr:
-    e = x.e
-    bounded = e.op("arith.maximumf", x.value, x.of(low).value)
-    return FloatExpr(e, e.op("arith.minimumf", bounded, x.of(high).value))
+    return x.apply("arith.maximumf", low).apply("arith.minimumf", high)
 
 
 def _erfc(x: FloatExpr) -> FloatExpr:
@@ -148,17 +137,6 @@ def _bessel_i1e(x: FloatExpr) -> FloatExpr:
     return x.sign() * inside.where(size.compare("ole", 8.0), outside)
 
 
-for _name, _real_formula in (
-    ("erf", _erf),
-    ("erfc", _erfc),
-    ("erf_inv", _erf_inv),
-    ("lgamma", _lgamma),
-    ("digamma", _digamma),
-    ("bessel_i1e", _bessel_i1e),
-):
-    _register(_name, _real_formula)
-
-
 def _zeta(x: FloatExpr, q: FloatExpr) -> FloatExpr:
     """Emit the Hurwitz zeta function; negative `q` is defined for integer `x` only.
 
@@ -226,16 +204,17 @@ def _polygamma(n: FloatExpr, x: FloatExpr) -> FloatExpr:
     return x.of(math.nan).where(bad, value)
 
 
-def _of_two(name: str, formula: Callable[[FloatExpr, FloatExpr], FloatExpr]) -> None:
-    @scalar_rule(f"chlo.{name}")
-    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
-        return in_single(
-            e, args, lambda inner, v: formula(FloatExpr(inner, v[0]), FloatExpr(inner, v[1])).value
-        )
-
-
-_of_two("zeta", _zeta)
-_of_two("polygamma", _polygamma)
+for _name, _formula in (
+    ("erf", _erf),
+    ("erfc", _erfc),
+    ("erf_inv", _erf_inv),
+    ("lgamma", _lgamma),
+    ("digamma", _digamma),
+    ("bessel_i1e", _bessel_i1e),
+    ("zeta", _zeta),
+    ("polygamma", _polygamma),
+):
+    function_rule(f"chlo.{_name}", on_scalars(_formula))
 
 
 # Bits --------------------------------------------------------------------------------------------

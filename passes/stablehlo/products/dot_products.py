@@ -17,7 +17,7 @@ from ....ir.index import IndexList
 from ....ir.linear_forms import loops_of
 from ....ir.locations import made_by
 from ..data_movement.shapes import transpose
-from ..elementwise.arithmetic import parts
+from ..elementwise.arithmetic import operation_on, parts
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_origins import broadcast_origin
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
@@ -66,14 +66,12 @@ def multiply_add(left: Kind, right: Kind, total: Kind) -> Body:
 
 def add(e: Emitter, element: Kind, left: SSAValue, right: SSAValue) -> SSAValue:
     """Emit the sum of two numbers of a kind."""
-    names = {"float": "arith.addf", "complex": "complex.add", "bool": "arith.ori"}
-    return e.op(names.get(element.name, "arith.addi"), left, right)
+    return e.op(operation_on(element, "add"), left, right)
 
 
 def multiply(e: Emitter, element: Kind, left: SSAValue, right: SSAValue) -> SSAValue:
     """Emit the product of two numbers of a kind."""
-    names = {"float": "arith.mulf", "complex": "complex.mul", "bool": "arith.andi"}
-    return e.op(names.get(element.name, "arith.muli"), left, right)
+    return e.op(operation_on(element, "multiply"), left, right)
 
 
 @tensor_rule("stablehlo.dot_general")
