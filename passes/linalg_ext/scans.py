@@ -12,7 +12,7 @@ from ...ir.combiners import COMBINERS
 from ...ir.index import IndexOrInt
 from ..stablehlo.elementwise.conversions import convert_tensor
 from ..stablehlo.lowering.element_types import Kind
-from ..stablehlo.lowering.emitter import Emitter, dims, shape
+from ..stablehlo.lowering.emitter import Emitter, dims, dims_but, shape
 from ..stablehlo.lowering.lowering import Lowering, Tensors
 from ..stablehlo.reduction.combiners import Combiner, combiner, only_operation
 from ..stablehlo.reduction.running_reductions import running_reduction
@@ -58,10 +58,6 @@ def _identity(region: Region, element: Kind) -> float | None:
     return found.neutral(element.type)
 
 
-def _without(dimension: int, rank: int) -> list[int]:
-    return [each for each in range(rank) if each != dimension]
-
-
 def _shifted(e: Emitter, value: SSAValue, initial: SSAValue, dimension: int) -> SSAValue:
     """Shift a tensor by one position behind the accumulator: `[a], [x, y, z] -> [a, x, y]`."""
     rank, sizes = len(shape(value)), e.sizes(value)
@@ -73,7 +69,7 @@ def _shifted(e: Emitter, value: SSAValue, initial: SSAValue, dimension: int) -> 
         is_first = inner.compare_integers("eq", inner.loop_index(dimension), inner.index(0))
         return [inner.select(is_first, args[1], args[0])]
 
-    kept = dims(*_without(dimension, rank), loops=rank)
+    kept = dims_but(dimension, rank)
     empty = e.empty(sizes, element_type(value.type))
     maps = [dims(*range(rank), loops=rank), kept]
     return e.loops([moved, initial], maps, [empty], None, body)[0]
@@ -89,7 +85,7 @@ def _last(e: Emitter, result: SSAValue, initial: SSAValue, dimension: int) -> SS
         is_later = inner.compare_integers("sgt", index, inner.index(0))
         return [inner.select(inner.both(is_last, is_later), args[0], args[1])]
 
-    kept = dims(*_without(dimension, rank), loops=rank)
+    kept = dims_but(dimension, rank)
     return e.loops([result], None, [initial], [kept], body)[0]
 
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, Region, SSAValue
 
 from ...ir.attribute_access import element_type, integer
-from ...ir.index import IndexOrInt
 from ...ir.syntax.assembly_format import values
 from ..stablehlo.data_movement.shapes import iota
 from ..stablehlo.lowering.element_types import kind
-from ..stablehlo.lowering.emitter import Emitter, dims, shape
+from ..stablehlo.lowering.emitter import Emitter, dims, dims_but, shape
 from ..stablehlo.lowering.lowering import Lowering, Tensors
 from ..stablehlo.sorting.rank_sort import Less
 from ..stablehlo.sorting.sorting import Order, in_pairs, in_sorted_order
@@ -38,7 +37,7 @@ def _topk(lowering: Lowering, op: Operation) -> Tensors:
     if len(given) == 1:
         given.append(iota(e, e.sizes(given[0]), dimension, kind(index_type)))
     pairs = zip(given, (best, best_indices), strict=True)
-    joined = [_joined(e, one, other, dimension) for one, other in pairs]
+    joined = [e.concatenate(pair, dimension) for pair in pairs]
     better = _strict_order(lowering, op.regions[0])
 
     def before(inner: Emitter, one: Tensors, other: Tensors) -> SSAValue:
@@ -74,7 +73,7 @@ def _arg_compare(lowering: Lowering, op: Operation) -> Tensors:
     (value,), indices, base = (values(op, name) for name in ("value", "index", "index_base"))
     best = [values(op, name)[0] for name in ("output", "output_index")]
     rank, element = len(shape(value)), element_type(best[1].type)
-    kept = dims(*(each for each in range(rank) if each != dimension), loops=rank)
+    kept = dims_but(dimension, rank)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         *given, most, place = args
@@ -88,18 +87,6 @@ def _arg_compare(lowering: Lowering, op: Operation) -> Tensors:
 
     maps = [dims(*range(rank), loops=rank)] * (1 + len(indices))
     return e.loops([value, *indices], maps, best, [kept, kept], body)
-
-
-def _joined(e: Emitter, one: SSAValue, other: SSAValue, dimension: int) -> SSAValue:
-    """Concatenate two tensors along a dimension."""
-    rank = len(shape(one))
-    sizes: list[IndexOrInt] = e.sizes(one)
-    offsets: list[IndexOrInt] = [0] * rank
-    offsets[dimension] = sizes[dimension]
-    sizes[dimension] = e.add(sizes[dimension], e.size(other, dimension))
-    empty = e.empty(sizes, element_type(one.type))
-    first = e.insert_slice(one, empty, [0] * rank)
-    return e.insert_slice(other, first, offsets)
 
 
 _STRICT = {2: "slt", 3: "slt", 4: "sgt", 5: "sgt", 6: "ult", 7: "ult", 8: "ugt", 9: "ugt"}

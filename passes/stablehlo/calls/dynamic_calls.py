@@ -15,7 +15,7 @@ from ....ir.index import IndexOrInt
 from ..data_movement.shapes import dynamic_pad, index_values
 from ..elementwise.random_bits import random_bits
 from ..lowering.element_types import element_kinds
-from ..lowering.emitter import BOOL, Emitter, shape
+from ..lowering.emitter import BOOL, Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 from ..products.convolution import ConvolutionForm, convolve
 from ..reduction.combiners import combiner
@@ -69,7 +69,14 @@ def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors)
         added = combined.combine(inner, args[1:], values, given)
         return [inner.select(hit, new, old) for new, old in zip(added, args[1:], strict=True)]
 
-    results = e.window_loops(sizes, [e.fill(start, counts) for start in starts], body)
+    results = e.loops(
+        # It has no contents, and gives the window's sizes.
+        [e.empty(sizes, BOOL)],
+        [dims(*range(rank, 2 * rank), loops=2 * rank)],
+        [e.fill(start, counts) for start in starts],
+        [dims(*range(rank), loops=2 * rank)] * half,
+        body,
+    )
     return combined.finish(e, results)
 
 

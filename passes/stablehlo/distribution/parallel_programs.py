@@ -362,11 +362,8 @@ def _all_gather(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -
 
 
 def _part(lowering: Lowering, value: SSAValue, dimension: int, number: int, count: int) -> SSAValue:
-    sizes = list(shape(value))
-    sizes[dimension] //= count
-    offsets = [0] * len(sizes)
-    offsets[dimension] = number * sizes[dimension]
-    return lowering.emit.extract_slice(value, offsets, sizes)
+    size = shape(value)[dimension] // count
+    return lowering.emit.slice_along(value, dimension, number * size, size)
 
 
 @collective("stablehlo.reduce_scatter")

@@ -124,7 +124,7 @@ def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         position, *carried = args
         is_reverse = flag(op, "is_reverse")
         at = inner.subtract(inner.subtract(extent, 1), position) if is_reverse else position
-        slices = [_slice_at(inner, value, dimension, at) for value in inputs]
+        slices = [_row(inner, value, dimension, at) for value in inputs]
         inside = replace(lowering, emit=inner)
         results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
         written = [
@@ -147,13 +147,11 @@ def _empty_output(
     return e.empty(sizes, element_type(converted(type_)))
 
 
-def _slice_at(e: Emitter, value: SSAValue, dimension: int, at: IndexOrInt) -> SSAValue:
+def _row(e: Emitter, value: SSAValue, dimension: int, at: IndexOrInt) -> SSAValue:
     """Return a slice of size 1 along a dimension, with that dimension dropped."""
     sizes = e.sizes(value)
-    offsets: list[IndexOrInt] = [0] * len(sizes)
-    offsets[dimension], sizes[dimension] = at, 1
-    part = e.extract_slice(value, offsets, sizes)
-    return e.reshape(part, [*sizes[:dimension], *sizes[dimension + 1 :]])
+    del sizes[dimension]
+    return e.reshape(e.slice_along(value, dimension, at), sizes)
 
 
 def _with_slice(

@@ -234,23 +234,6 @@ class Emitter(ScalarEmitter):
         is_one, bounded = self.clamp_to_dimension(number, count)
         return self.both(inside, is_one), bounded
 
-    def window_loops(
-        self, windows: IndexList, outputs: Sequence[SSAValue], body: Body
-    ) -> list[SSAValue]:
-        """Emit parallel loops over outputs and, for each element, reduction loops over a window.
-
-        The window is given by an input of `i1` without contents, so the body's first argument is
-        unused; the remaining arguments are the accumulators.
-        """
-        rank, loops = len(windows), 2 * len(windows)
-        return self.loops(
-            [self.empty(windows, BOOL)],
-            [dims(*range(rank, loops), loops=loops)],
-            outputs,
-            [dims(*range(rank), loops=loops)] * len(outputs),
-            body,
-        )
-
     def common_sizes(self, values: Sequence[SSAValue]) -> list[IndexOrInt]:
         """Return the sizes of tensors of equal shape, static where they are in any of them."""
         sizes: list[IndexOrInt] = []
@@ -281,6 +264,15 @@ class Emitter(ScalarEmitter):
                 properties=_slice_properties(1, lists[0], lists[1], strides),
             )
         )
+
+    def slice_along(
+        self, source: SSAValue, dimension: int, offset: IndexOrInt, size: IndexOrInt = 1
+    ) -> SSAValue:
+        """Emit a slice that is whole in all dimensions but one."""
+        sizes = self.sizes(source)
+        offsets: list[IndexOrInt] = [0] * len(sizes)
+        offsets[dimension], sizes[dimension] = offset, size
+        return self.extract_slice(source, offsets, sizes)
 
     # Native code has no kernels for complex numbers, and so no slices that are views of them:
     # these are loops over elements.
@@ -456,6 +448,11 @@ def dims(*positions: int | AffineExpr, loops: int) -> AffineMap:
     """Return the affine map from `loops` dimensions to these positions or expressions."""
     results = [AffineExpr.dimension(each) if isinstance(each, int) else each for each in positions]
     return AffineMap(loops, 0, tuple(results))
+
+
+def dims_but(dimension: int, loops: int) -> AffineMap:
+    """Return the affine map from `loops` dimensions to all of them but one."""
+    return dims(*(each for each in range(loops) if each != dimension), loops=loops)
 
 
 def _are_sizes_of(source: SSAValue, sizes: IndexList) -> bool:

@@ -22,7 +22,7 @@ from ....dialects.stablehlo.windows import Window
 from ....ir.attribute_access import attribute, element_type, is_splat
 from ..data_movement.shapes import pad
 from ..lowering.element_types import Kind, kind
-from ..lowering.emitter import Body, Emitter, dims, number_of, shape
+from ..lowering.emitter import Body, Emitter, dims, dims_but, number_of, shape
 from .combiners import Combiner, only_operation
 
 BLOCK = 4
@@ -117,7 +117,7 @@ def running_reduction(
     one_each = [*sizes[:dimension], blocks, *sizes[dimension + 1 :]]
     value = e.reshape(value, [*one_each[: dimension + 1], size, *one_each[dimension + 1 :]])
     before = e.fill(start, one_each)
-    kept = dims(*(each for each in range(rank + 1) if each != dimension + 1), loops=rank + 1)
+    kept = dims_but(dimension + 1, rank + 1)
 
     def combine(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return combined.combine(inner, args[1:], args[:1], kinds[:1])
@@ -146,7 +146,7 @@ def _in_blocks(
     Half of the results are dropped, which takes less time than to write a padded tensor first.
     """
     rank = len(shape(value))
-    rest = dims(*(each for each in range(rank) if each != dimension), loops=rank)
+    rest = dims_but(dimension, rank)
     empty = e.empty(e.sizes(value), element_type(before.type))
     (first,) = e.loops([before], [rest], [empty], None, lambda inner, args: args[:1])
 

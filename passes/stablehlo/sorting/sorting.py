@@ -148,11 +148,7 @@ def in_sorted_order(
     e = lowering.emit
 
     def first(value: SSAValue) -> SSAValue:
-        if kept is None:
-            return value
-        sizes, rank = list(e.sizes(value)), len(shape(value))
-        sizes[dimension] = kept
-        return e.extract_slice(value, [0] * rank, sizes)
+        return value if kept is None else e.slice_along(value, dimension, 0, kept)
 
     if shape(operands[0])[dimension] in (0, 1):
         return [first(value) for value in operands]

@@ -63,8 +63,7 @@ func.func @sort(%x: tensor<7xf32>) -> tensor<7xf32> {
 
 // The contents of outs are sorted with the rest.
 // CHECK-LABEL: func.func @topk
-// CHECK: tensor.insert_slice %x into %{{.*}}[0] [7] [1] : tensor<7xi32> into tensor<9xi32>
-// CHECK: tensor.insert_slice %v into %{{.*}}[7] [2] [1] : tensor<2xi32> into tensor<9xi32>
+// CHECK: tensor.concat dim(0) %x, %v : (tensor<7xi32>, tensor<2xi32>) -> tensor<9xi32>
 // CHECK: tensor.extract_slice %{{.*}}[0] [2] [1] : tensor<9xi32> to tensor<2xi32>
 func.func @topk(%x: tensor<7xi32>, %v: tensor<2xi32>, %i: tensor<2xi32>) -> tensor<2xi32> {
   %0:2 = tm_tensor.topk dimension(0) ins(%x : tensor<7xi32>) outs(%v, %i : tensor<2xi32>, tensor<2xi32>) {
