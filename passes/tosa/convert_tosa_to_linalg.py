@@ -36,11 +36,11 @@ class ConvertTosaToLinalgPass(ModulePass):
         if not found:
             return
         # Imported here because programs without TOSA do not need these modules.
-        from .rules import LocalSizes, SizedEmitter, tosa_rule
+        from .rules import SizedEmitter, UnsharedSizes, tosa_rule
 
         for name in _RULES:
             import_module(f".{name}", __package__)
-        sizes = LocalSizes()
+        sizes = UnsharedSizes()
         for operation in found:
             rule = tosa_rule.get(operation.name)
             types = (*operation.operand_types, *operation.result_types)

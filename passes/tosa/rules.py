@@ -23,7 +23,7 @@ def only_element(e: Emitter, value: SSAValue) -> SSAValue:
     return e.element(value, [0] * len(shape(value)))
 
 
-class LocalSizes(DimensionSizes):
+class UnsharedSizes(DimensionSizes):
     """Sizes that are found without communication."""
 
     def _find(self, value: SSAValue, index: int) -> IndexOrInt:
