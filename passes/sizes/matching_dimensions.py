@@ -35,8 +35,8 @@ def matching_dimensions(
     Dynamic sizes are keys: equal keys mean equal sizes. Trailing dimensions of size 1 are added to
     the last run; if one shape has rank 0 there are no runs. Sizes of 0 give `None`.
 
-    [2, 3, 4], [6, 2, 2] -> [((0, 1), (0,)), ((2,), (1, 2))]; [4, "n", 6], [4, "n", 2, 3] ->
-    [((0,), (0,)), ((1,), (1,)), ((2,), (2, 3))]
+        [2, 3, 4], [6, 2, 2]         ->  [((0, 1), (0,)), ((2,), (1, 2))]
+        [4, "n", 6], [4, "n", 2, 3]  ->  [((0,), (0,)), ((1,), (1,)), ((2,), (2, 3))]
     """
     if 0 in old or 0 in new:
         return None
