@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ....dialects.sdy.attributes import AxisRef, Mesh
+from ....dialects.sdy.attributes import AxisRef, Mesh, axes_validation_error
 from ....dialects.sdy.meshes import MeshOp
 from ....dialects.shard.collectives import (
     AllGatherOp,
@@ -167,44 +167,53 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
 def mesh_groups(lowering: Lowering, op: Operation, found: StructAttribute) -> list[list[int]]:
     """Return the device groups along mesh axes or sub-axes.
 
-    Raises OperationError if the mesh or an axis is unknown, or if the mesh has explicit device ids.
+    Raises OperationError if the mesh or an axis is unknown, if axes overlap, or if the mesh has
+    explicit device ids.
     """
-    named = found.field("mesh")
-    sizes: dict[str, int] = {}
+    mesh = _mesh_of(lowering, op, found.field("mesh"))
+    axes = [_axis(each) for each in _axes(found)]
+    error = axes_validation_error(tuple((each,) for each in axes), mesh)
+    if error is not None:
+        raise OperationError(op, f"has groups along mesh axes: {error}")
+    strides = {
+        name: prod(size for _, size in mesh.axes[index + 1 :])
+        for index, (name, _) in enumerate(mesh.axes)
+    }
+    digits: list[tuple[int, int]] = []
+    for axis in axes:
+        size = mesh.sizes[axis.name]
+        first, end = axis.extent(size)
+        digits.append((strides[axis.name] * size // end, end // first))
+
+    def place(device: int) -> list[int]:
+        return [device // stride % size for stride, size in digits]
+
+    groups: dict[int, list[int]] = {}
+    for device in range(prod(mesh.sizes.values())):
+        pairs = zip(digits, place(device), strict=True)
+        first_of_group = device - sum(stride * digit for (stride, _), digit in pairs)
+        groups.setdefault(first_of_group, []).append(device)
+    return [sorted(group, key=place) for group in groups.values()]
+
+
+def _mesh_of(lowering: Lowering, op: Operation, named: Attribute | None) -> Mesh:
+    """Return the mesh of a collective, by its name or its axes. Raises OperationError."""
     if isinstance(named, SymbolRefAttr):
         name = named.root_reference.data
         for each in lowering.module.body.block.ops:
-            if isinstance(each, MeshOp) and each.sym_name.data == name:
-                sizes = each.mesh.data.sizes
-        if not sizes:
-            raise OperationError(op, f"refers to mesh @{name}, which is not defined")
-    elif isinstance(named, MeshAttr):
-        if named.field("device_ids") is not None:
-            raise OperationError(op, "has a mesh with device ids, which is not supported")
-        sizes = {_axis_name(axis): axis.integer("size") for axis in _axes(named)}
-    digits: list[tuple[int, int]] = []
-    for each in _axes(found):
-        sub_axis = each.integers("sub_axis_info")
-        axis = AxisRef(_axis_name(each), (sub_axis[0], sub_axis[1]) if sub_axis else None)
-        size = sizes.get(axis.name)
-        error = "is not an axis of the mesh" if size is None else axis.validation_error(size)
-        if error:
-            raise OperationError(op, f"has groups along {axis}: {error}")
-        names = list(sizes)
-        inner = prod(sizes[name] for name in names[names.index(axis.name) + 1 :])
-        first, end = axis.extent(sizes[axis.name])
-        digits.append((inner * sizes[axis.name] // end, end // first))
-    count = prod(sizes.values())
-    members = [0]
-    for stride, size in digits:
-        members = [base + place * stride for base in members for place in range(size)]
-    starts = [
-        number
-        for number in range(count)
-        if all(number // stride % size == 0 for stride, size in digits)
-    ]
-    assert len(set(members)) * len(starts) == count
-    return [[start + member for member in members] for start in starts]
+            if isinstance(each, MeshOp) and each.sym_name.data == name and each.mesh.data.axes:
+                return each.mesh.data
+        raise OperationError(op, f"refers to mesh @{name}, which is not defined")
+    if not isinstance(named, MeshAttr):
+        return Mesh(())
+    if named.field("device_ids") is not None:
+        raise OperationError(op, "has a mesh with device ids, which is not supported")
+    return Mesh(tuple((_axis_name(each), each.integer("size")) for each in _axes(named)))
+
+
+def _axis(reference: StructAttribute) -> AxisRef:
+    sub_axis = reference.integers("sub_axis_info")
+    return AxisRef(_axis_name(reference), (sub_axis[0], sub_axis[1]) if sub_axis else None)
 
 
 def _axes(found: StructAttribute) -> Sequence[StructAttribute]:

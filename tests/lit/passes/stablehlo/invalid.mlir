@@ -83,3 +83,17 @@ func.func @unknown_rank(%a: tensor<*xf32>) -> tensor<*xf32> {
   %0 = "chlo.broadcast_add"(%a, %a) : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
 }
+
+// -----
+
+module attributes {mhlo.num_partitions = 8 : i32} {
+func.func @groups_along_an_axis_twice(%x: tensor<4xi32>) -> tensor<4xi32> {
+  // expected-error @+1 {{has groups along mesh axes: overlapping axis refs: "y":(1)2, "y"}}
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, #stablehlo.mesh_axis<name = "y", size = 4>]>, axes = [#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>, #stablehlo.axis_ref<name = "y">]>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+}
