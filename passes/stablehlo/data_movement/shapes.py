@@ -82,13 +82,25 @@ def broadcast(
         if size < 0 and not (isinstance(sizes[target], int) and sizes[target] == 1)
     ]
     empty = e.empty(sizes, element)
-    if not repeatable:
-        results: list[int | AffineExpr] = [
-            AffineExpr.constant(0) if size == 1 else dimension
-            for size, dimension in zip(extents, dimensions, strict=True)
-        ]
-        maps = [dims(*results, loops=rank)]
-        return e.loops([source], maps, [empty], None, lambda _, args: [args[0]])[0]
+    if repeatable:
+        return _repeated_at_run_time(e, source, empty, dimensions, repeatable)
+    results: list[int | AffineExpr] = [
+        AffineExpr.constant(0) if size == 1 else dimension
+        for size, dimension in zip(extents, dimensions, strict=True)
+    ]
+    maps = [dims(*results, loops=rank)]
+    return e.loops([source], maps, [empty], None, lambda _, args: [args[0]])[0]
+
+
+def _repeated_at_run_time(
+    e: Emitter,
+    source: SSAValue,
+    empty: SSAValue,
+    dimensions: Sequence[int],
+    repeatable: Sequence[int],
+) -> SSAValue:
+    """Emit a broadcast to the shape of `empty`; each `repeatable` dimension may have size 1."""
+    extents = shape(source)
     own = [e.size(source, dimension) for dimension in range(len(extents))]
     one = e.index(1)
     repeated = {

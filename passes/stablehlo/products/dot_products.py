@@ -135,20 +135,19 @@ def contract(
         left, (batch, rows, summed) = _by_batch(e, left, (batch, rows, summed))
         right, found = _by_batch(e, right, (right_batch, columns, right_summed))
         right_batch, columns, right_summed = found
-        operands = left, right
-    outer = len(batch) + len(rows) + len(columns)
-    loops = outer + len(summed)
-    left_loops = {each: index for index, each in enumerate((*batch, *rows))}
-    left_loops |= {each: outer + index for index, each in enumerate(summed)}
-    right_loops = {each: index for index, each in enumerate(right_batch)}
-    right_loops |= {each: len(batch) + len(rows) + i for i, each in enumerate(columns)}
-    right_loops |= {each: outer + index for index, each in enumerate(right_summed)}
+    batches, own = len(batch), len(batch) + len(rows)
+    outer, loops = own + len(columns), own + len(columns) + len(summed)
+    sides = [
+        _by_dimension((*batch, *rows, *summed), (*range(own), *range(outer, loops))),
+        _by_dimension(
+            (*right_batch, *columns, *right_summed), (*range(batches), *range(own, loops))
+        ),
+    ]
     sizes = [
         *(e.size(left, each) for each in (*batch, *rows)),
         *(e.size(right, each) for each in columns),
     ]
-    sides = [[found[i] for i in range(len(found))] for found in (left_loops, right_loops)]
-    operands = list(operands)
+    operands = [left, right]
     for side, value in enumerate(operands):
         # A matrix for all of a batch: its rows or columns then are those of one product.
         origin = broadcast_origin(value)
@@ -156,10 +155,15 @@ def contract(
             continue
         read = [sides[side][place] for place in origin[1]]
         dropped = set(sides[side]) - set(read)
-        if dropped <= set(range(len(batch))) & set(sides[1 - side]):
+        if dropped <= set(range(batches)) & set(sides[1 - side]):
             operands[side], sides[side] = origin[0], read
     maps = [dims(*read, loops=loops) for read in (*sides, range(outer))]
     return _sum_of_products(e, operands, kinds, maps, sizes)
+
+
+def _by_dimension(dimensions: Sequence[int], loops: Sequence[int]) -> list[int]:
+    """Return the loop of each dimension in order, given the loops of the listed dimensions."""
+    return [loop for _, loop in sorted(zip(dimensions, loops, strict=True))]
 
 
 def _is_reused(operand: SSAValue, free: Sequence[int]) -> bool:
