@@ -214,44 +214,35 @@ def _without_invariants(loop: Operation) -> Operation:
     condition, end = before.last_op, after.last_op
     assert condition is not None and end is not None
     passed = [
-        each.index if isinstance(each, BlockArgument) and each.owner is before else None
+        each.index if isinstance(each, BlockArgument) and each.owner is before else -1
         for each in condition.operands[1:]
     ]
-    kept = [
-        position
+    unchanged = {
+        position: loop.operands[position]
         for position, value in enumerate(end.operands)
-        if not (
-            isinstance(value, BlockArgument)
-            and value.owner is after
-            and passed[value.index] == position
-        )
-    ]
-    if len(kept) == len(end.operands):
+        if isinstance(value, BlockArgument)
+        and value.owner is after
+        and passed[value.index] == position
+    }
+    if not unchanged:
         return loop
-    initial = loop.operands
-    handed = [i for i, position in enumerate(passed) if position is None or position in kept]
-    for i, position in enumerate(passed):
-        if i not in handed and position is not None:
-            after.args[i].replace_all_uses_with(initial[position])
-            loop.results[i].replace_all_uses_with(initial[position])
-    for argument in before.args:
-        if argument.index not in kept:
-            argument.replace_all_uses_with(initial[argument.index])
-    end.operands = [end.operands[position] for position in kept]
+    handed = [i for i, position in enumerate(passed) if position not in unchanged]
     condition.operands = [condition.operands[0], *(condition.operands[1 + i] for i in handed)]
-    for block, stay in ((before, kept), (after, handed)):
-        for argument in tuple(reversed(block.args)):
-            if argument.index not in stay:
+    end.operands = [each for i, each in enumerate(end.operands) if i not in unchanged]
+    for block, positions in ((before, range(len(loop.operands))), (after, passed)):
+        for argument, position in zip(tuple(block.args), positions, strict=True):
+            if position in unchanged:
+                argument.replace_all_uses_with(unchanged[position])
                 block.erase_arg(argument)
-    regions = detach_regions(loop)
+    carried = [each for i, each in enumerate(loop.operands) if i not in unchanged]
     types = [loop.results[i].type for i in handed]
-    made = rebuilt(loop, [initial[position] for position in kept], types, regions=regions)
+    made = rebuilt(loop, carried, types, regions=detach_regions(loop))
     builder_before(loop).insert(made)
-    replacements: list[SSAValue] = list(loop.operands[:1]) * len(loop.results)
+    results = [unchanged.get(position) for position in passed]
     for i, result in zip(handed, made.results, strict=True):
-        replacements[i] = result
+        results[i] = result
         result.name_hint = loop.results[i].name_hint
-    Rewriter.replace_op(loop, [], replacements)
+    Rewriter.replace_op(loop, [], results)
     return made
 
 
