@@ -128,14 +128,7 @@ def inline_small_calls(module: ModuleOp) -> None:
     """
     functions = _functions(module)
     graph = call_graph(functions)
-    recursive = graph.recursive()
-    named = {
-        reference.root_reference.data
-        for outer in module.body.block.ops
-        for operation in walk(outer)
-        if operation.name not in CALLS or outer.name not in FUNCTIONS
-        for reference in references_of(operation)
-    }
+    kept = graph.recursive() | _named_but_not_called(module)
     calls = Counter(name for _, name in calls_in(module))
     small: dict[str, Operation] = {}
     sizes: dict[str, int] = {}
@@ -143,13 +136,15 @@ def inline_small_calls(module: ModuleOp) -> None:
         function = functions[name]
         called = (sizes.get(callee, MAX_SMALL_FUNCTION_OPS) for callee in graph.callees(name))
         sizes[name] = sum(1 for _ in walk(function)) + sum(called)
-        boundary_attributes = _boundary_attribute_names(function)
-        is_free = SIZE_ARGUMENT in boundary_attributes or calls[name] == 1
-        limit = MAX_OPERATIONS if is_free else MAX_SMALL_FUNCTION_OPS
-        is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
-        if sizes[name] > limit or not is_flat or boundary_attributes - {SIZE_ARGUMENT, RESULT_NAME}:
-            continue
-        if visibility(function) == "private" and name not in named:
+        attributes = _boundary_attribute_names(function)
+        is_free = SIZE_ARGUMENT in attributes or calls[name] == 1
+        if (
+            sizes[name] <= (MAX_OPERATIONS if is_free else MAX_SMALL_FUNCTION_OPS)
+            and attributes <= {SIZE_ARGUMENT, RESULT_NAME}
+            and len(function.regions[0].blocks) == 1
+            and visibility(function) == "private"
+            and name not in kept
+        ):
             small[name] = function
     if not small:
         return
@@ -158,6 +153,17 @@ def inline_small_calls(module: ModuleOp) -> None:
             _inline_into(function, small)
     for function in small.values():
         Rewriter.erase_op(function, safe_erase=False)
+
+
+def _named_but_not_called(module: ModuleOp) -> set[str]:
+    """Return the names that anything but a call in a function refers to."""
+    return {
+        reference.root_reference.data
+        for outer in module.body.block.ops
+        for operation in walk(outer)
+        if operation.name not in CALLS or outer.name not in FUNCTIONS
+        for reference in references_of(operation)
+    }
 
 
 def _functions(module: ModuleOp) -> dict[str, Operation]:
