@@ -1,6 +1,7 @@
 """Decompose transposed convolutions of dynamic sizes that have one channel per group.
 
-zeros between the pixels, a margin around them, then a convolution with the mirrored window
+Zeros are put between the pixels, and a margin around them, for a convolution with the mirrored
+window.
 """
 
 from __future__ import annotations

@@ -33,21 +33,9 @@ def composites() -> Decompositions:
 
 _RULES = (
     *("bessel", "bits", "complex_numbers", "convolution", "data_dependent", "elementwise", "fft"),
-    "indexing",
-    *(
-        "lapack",
-        "linear_algebra",
-        "matmul",
-        "padding",
-        "polynomials",
-        "pooling",
-        "random_numbers",
-        "reductions",
-        "resizing",
-        "sampling",
-        "scans",
-    ),
-    *("sorting", "special_functions", "statistics"),
+    *("indexing", "lapack", "linear_algebra", "matmul", "padding", "polynomials", "pooling"),
+    *("random_numbers", "reductions", "resizing", "sampling", "scans", "sorting"),
+    *("special_functions", "statistics"),
 )
 """The modules that register rules."""
 

@@ -36,6 +36,20 @@ def emit_elementwise(body: str, *operands: Any) -> Any:
     return emit_inline_mlir(body, x.shape, x.dtype, *operands)
 
 
+def emit_results(
+    body: str, results: Sequence[tuple[Sequence[Any], Any]], *operands: Any
+) -> list[Any]:
+    """Return the tensors, of these shapes and types, that `body` computes as `%results`.
+
+    Each is a computation of its own, of which equal ones are merged.
+    """
+    found: list[Any] = []
+    for index, (shape, dtype) in enumerate(results):
+        names = ", ".join("%r" if at == index else f"%o{at}" for at in range(len(results)))
+        found.append(emit_inline_mlir(body.replace("%results", names), shape, dtype, *operands))
+    return found
+
+
 def inline_mlir_loop_op(count: int, carried: int) -> Any:
     """Return an operation of `count` operands whose text computes `%r`.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_results
 from .rules import decomposition, require, torch
 
 _COMPLEX_NAMES = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
@@ -57,15 +57,8 @@ def _of_lapack(
     given = ", ".join(f"%a{each}" for each in range(len(operands)))
     given_types = ", ".join(f"{{{each}}}" for each in range(len(operands)))
     options = f" {{{{mhlo.backend_config = {{{{{config}}}}}}}}}" if config else ""
-    found: list[Any] = []
-    for index, (shape, dtype) in enumerate(results):
-        names = ", ".join("%r" if at == index else f"%o{at}" for at in range(len(results)))
-        body = (
-            f"{names} = stablehlo.custom_call @lapack_{letter}{name}_ffi({given}){options}"
-            f" : ({given_types}) -> ({types})"
-        )
-        found.append(emit_inline_mlir(body, shape, dtype, *operands))
-    return found
+    call = f"%results = stablehlo.custom_call @lapack_{letter}{name}_ffi({given}){options}"
+    return emit_results(f"{call} : ({given_types}) -> ({types})", results, *operands)
 
 
 # Eigenvalues and singular values -----------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_inline_mlir, emit_results
 from .rules import (
     decomposition,
     decomposition_with_op,
@@ -103,10 +103,9 @@ def _largest(x: Any, k: Any, dim: int) -> Any:
     x = x.movedim(dim, -1)
     shape = [*x.shape[:-1], k]
     sizes = "x".join(map(str, shape))
-    types = f"({{{{0:{sizes}}}}}, tensor<{sizes}xi32>)"
-    body = f"{{}} = chlo.top_k(%a0, k = {k}) : {{{{0}}}} -> {types}"
-    values = emit_inline_mlir(body.format("%r, %other"), shape, x.dtype, x)
-    places = emit_inline_mlir(body.format("%other, %r"), shape, torch.int32, x)
+    types = f"({{0:{sizes}}}, tensor<{sizes}xi32>)"
+    body = f"%results = chlo.top_k(%a0, k = {k}) : {{0}} -> {types}"
+    values, places = emit_results(body, [(shape, x.dtype), (shape, torch.int32)], x)
     return values.movedim(-1, dim), places.to(torch.int64).movedim(-1, dim)
 
 

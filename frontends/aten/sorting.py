@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_results
 from .reductions import as_integers
 from .rules import decomposition, torch
 
 _SORT = """
-{results} = "stablehlo.sort"(%a0, %a1) <{{{{dimension = {dim} : i64, is_stable = true}}}}> ({{{{
+%results = "stablehlo.sort"(%a0, %a1) <{{{{dimension = {dim} : i64, is_stable = true}}}}> ({{{{
 ^bb0(%x: {kind}, %y: {kind}, %i: tensor<i64>, %j: tensor<i64>):
   {keys}
   %first = stablehlo.compare {order}, %kx, %ky, TOTALORDER : ({kind}, {kind}) -> tensor<i1>
@@ -55,17 +55,8 @@ def sort(x: Any, dim: int = -1, descending: bool = False) -> Any:
     shape = [-1 if axis == dim else 1 for axis in range(x.dim())]
     places = torch.arange(x.shape[dim]).view(shape).expand(x.shape)
     order = "GT" if descending else "LT"
-    values, found = (
-        emit_inline_mlir(
-            _SORT.format(results=results, dim=dim, kind=kind, keys=keys, order=order),
-            x.shape,
-            dtype,
-            x,
-            places,
-        )
-        for results, dtype in (("%r, %other", x.dtype), ("%other, %r", torch.int64))
-    )
-    return values, found
+    body = _SORT.format(dim=dim, kind=kind, keys=keys, order=order)
+    return tuple(emit_results(body, [(x.shape, x.dtype), (x.shape, torch.int64)], x, places))
 
 
 @decomposition("sort.stable")
