@@ -1,7 +1,8 @@
 """Inline control flow of PyTorch that torch-mlir does not import.
 
-torch.cond(p, f, g, (x,)) -> torch.where(p, f(x), g(x)) map(f, x) -> torch.stack((f(x[0]), f(x[1]),
-...)) scan(f, a, x) -> b, y = f(a, x[0]); c, z = f(b, x[1]); torch.stack((y, z))
+torch.cond(p, f, g, (x,))  ->  torch.where(p, f(x), g(x))
+map(f, x)                  ->  torch.stack((f(x[0]), f(x[1]), ...))
+scan(f, a, x)              ->  b, y = f(a, x[0]); c, z = f(b, x[1]); torch.stack((y, z))
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def inline_control_flow(torch: Any, graph_module: Any) -> None:
     graph, operations = graph_module.graph, torch.ops.higher_order
     rules = {
         operations.cond: _branches,
-        operations.map_impl: _map_steps,
-        operations.scan: _scan_steps,
+        operations.map_impl: _steps,
+        operations.scan: _steps,
     }
     for node in list(graph.nodes):
         rule = rules.get(node.target) if node.op == "call_function" else None
@@ -62,26 +63,15 @@ def _branches(torch: Any, graph_module: Any, node: Any) -> list[Any]:
     return chosen
 
 
-def _map_steps(torch: Any, graph_module: Any, node: Any) -> list[Any] | None:
-    body, rows, others = node.args
-    return _steps(torch, graph_module, node, body, (), rows, others)
+def loop_parts(node: Any) -> tuple[Any, Sequence[Any], Sequence[Any], Sequence[Any]]:
+    """Return the body of a `map` or `scan`, the state of a scan, the rows, and other operands."""
+    body, *state, rows, others = node.args
+    return body, state[0] if state else (), rows, others
 
 
-def _scan_steps(torch: Any, graph_module: Any, node: Any) -> list[Any] | None:
-    body, state, rows, others = node.args
-    return _steps(torch, graph_module, node, body, state, rows, others)
-
-
-def _steps(
-    torch: Any,
-    graph_module: Any,
-    node: Any,
-    body: Any,
-    state: Sequence[Any],
-    rows: Sequence[Any],
-    others: Sequence[Any],
-) -> list[Any] | None:
+def _steps(torch: Any, graph_module: Any, node: Any) -> list[Any] | None:
     """Unroll a loop; return the final state and the stacked results, or `None` if it must stay."""
+    body, state, rows, others = loop_parts(node)
     graph, aten = graph_module.graph, torch.ops.aten
     size = rows[0].meta["val"].shape[0]
     if not isinstance(size, int) or not 0 < size <= _MAX_STEPS:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..aten.inline_mlir import inline_mlir_loop_op
-from .graph_control_flow import is_known
+from .graph_control_flow import is_known, loop_parts
 
 Importer = Callable[[Any, str], str]
 """Converts an exported program to text, with its function under the given name."""
@@ -29,8 +29,8 @@ def call_loops(torch: Any, graph_module: Any, importer: Importer, name: str) -> 
     graph, operations = graph_module.graph, torch.ops.higher_order
     rules = {
         operations.while_loop: _while_loop,
-        operations.scan: _scan,
-        operations.map_impl: _map,
+        operations.scan: _over_rows,
+        operations.map_impl: _over_rows,
     }
     functions: list[str] = []
     for index, node in enumerate(list(graph.nodes)):
@@ -61,25 +61,11 @@ def _while_loop(
     return functions
 
 
-def _scan(
-    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str
-) -> list[str] | None:
-    body, state, rows, others = node.args
-    return _over_rows(torch, graph_module, node, importer, called, (body, state, rows, others))
-
-
-def _map(
-    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str
-) -> list[str] | None:
-    body, rows, others = node.args
-    return _over_rows(torch, graph_module, node, importer, called, (body, (), rows, others))
-
-
 def _over_rows(
-    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str, loop: Any
+    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str
 ) -> list[str] | None:
-    """Convert a scan to a loop that carries a counter and the results: one row per step."""
-    body, state, rows, others = loop
+    """Convert a map or scan to a loop that carries a counter and the results: one row per step."""
+    body, state, rows, others = loop_parts(node)
     if not all(is_known(torch, each) for each in (*state, *rows, *others)):
         return None
     values = [each.meta["val"] for each in (*state, *rows, *others)]

@@ -102,6 +102,12 @@ def _is_place(index: Any) -> bool:
     return isinstance(index, torch.Tensor) and not index.dim() and not _chooses(index)
 
 
+def _is_plain(index: Any) -> bool:
+    """Return whether an index is a number, a slice, `None` or `...`, and not a truth value."""
+    is_known = isinstance(index, int | slice) or index is None or index is Ellipsis
+    return is_known and not isinstance(index, bool)
+
+
 def _chooses(index: Any) -> bool:
     return index.dtype in (torch.bool, torch.uint8) or index.dtype.is_floating_point
 
@@ -113,21 +119,23 @@ def _spread(x: Any, index: Any) -> tuple[list[Any], list[tuple[int, Any]]] | Non
     position, or there are other indices than integers and slices.
     """
     items: list[Any] = [*index] if isinstance(index, tuple) else [index]  # pyright: ignore
-    plain = (int, slice, type(None), type(Ellipsis))
-    places = [each for each in items if _is_place(each)]
-    if not places or not all(isinstance(each, plain) or _is_place(each) for each in items):
-        return None
-    if any(isinstance(each, bool) for each in items):
+    if not any(map(_is_place, items)) or not all(
+        _is_plain(each) or _is_place(each) for each in items
+    ):
         return None
     used = sum(each is not None and each is not Ellipsis for each in items)
-    if Ellipsis in [each for each in items if not isinstance(each, torch.Tensor)]:
-        at = next(at for at, each in enumerate(items) if each is Ellipsis)
+    for at in [at for at, each in enumerate(items) if each is Ellipsis][:1]:
         items[at : at + 1] = [slice(None)] * (x.dim() - used)
-    found = [slice(None) if _is_place(each) else each for each in items]
-    # Dimensions of the result before positions are selected.
-    kept = [sum(not isinstance(each, int) for each in items[:at]) for at in range(len(items))]
-    pairs = zip(kept, items, strict=True)
-    return found, [(at, each) for at, each in pairs if _is_place(each)]
+    found: list[Any] = []
+    places: list[tuple[int, Any]] = []
+    # The dimensions of the result before positions are selected.
+    dimension = 0
+    for each in items:
+        if _is_place(each):
+            places.append((dimension, each))
+        found.append(slice(None) if _is_place(each) else each)
+        dimension += not isinstance(each, int)
+    return found, places
 
 
 def _as_index(place: Any, size: Any) -> Any:
