@@ -16,6 +16,7 @@ reference count at run time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -24,7 +25,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...dialects.stream.types import TimepointType
-from ...ir.host_programs import host_operations_of
+from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.locations import located_builder
 from ...ir.value_flow import loop_inputs
 from ..manager.module_pass import module_pass
@@ -47,10 +48,12 @@ STRUCTURED = frozenset({"scf.for", "scf.if", "scf.index_switch"})
 def automatic_reference_counting(module: ModuleOp) -> None:
     """Deallocate resources after their last use."""
     cover = TimepointCover(module)
+    order = {operation: number for number, operation in enumerate(host_operations(module))}
     for operation in host_operations_of(module, ResourceAllocaOp):
         users = _users(operation, cover)
         if users is not None:
-            _deallocate(operation, users, cover)
+            in_order = {user: users[user] for user in sorted(users, key=order.__getitem__)}
+            _deallocate(operation, in_order, cover)
 
 
 def _users(
@@ -120,14 +123,9 @@ def _result_after(
 def _deallocate(
     alloca: ResourceAllocaOp, users: dict[Operation, list[SSAValue]], cover: TimepointCover
 ) -> None:
-    last: Operation = alloca
-    waits: dict[SSAValue, None] = {}
-    following: Operation | None = alloca
-    while following is not None:
-        if following in users:
-            last = following
-            waits |= dict.fromkeys(users[following])
-        following = following.next_op
+    """Deallocate a resource after its users, which are given in order."""
+    last = next(reversed(users), alloca)
+    waits = dict.fromkeys(chain.from_iterable(users.values()))
     if not any(cover.covers(wait, alloca.result_timepoint) for wait in waits):
         waits = {alloca.result_timepoint: None, **waits}
     here = PlacedBuilder(located_builder(InsertPoint.after(last), alloca), alloca.affinity)

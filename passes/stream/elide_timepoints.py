@@ -10,6 +10,8 @@ host has awaited, need not be waited for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from operator import or_
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
@@ -43,7 +45,7 @@ def _elide(block: Block, cover: TimepointCover, reached: Timepoints) -> None:
                 operation.operands = needed
         elif isinstance(operation, TimepointAwaitOp):
             timepoint = operation.await_timepoint
-            if timepoint in reached:
+            if cover.contains(reached, timepoint):
                 Rewriter.replace_op(operation, [], operation.resource_operands)
             reached |= cover.covered_by(timepoint)
         elif not operation.name.startswith("stream."):
@@ -55,9 +57,12 @@ def _needed(
     timepoints: Sequence[SSAValue], cover: TimepointCover, reached: Timepoints
 ) -> Sequence[SSAValue]:
     """Return the timepoints that have to be reached for all of them to be; at least one."""
-    needed = [each for each in dict.fromkeys(timepoints) if each not in reached]
-    for timepoint in tuple(needed):
-        others = [other for other in needed if other is not timepoint]
-        if any(cover.covers(other, timepoint) for other in others):
-            needed = others
+    missing = [each for each in dict.fromkeys(timepoints) if not cover.contains(reached, each)]
+    by_later = [*accumulate(map(cover.covered_by, reversed(missing)), or_, initial=0)][-2::-1]
+    needed: list[SSAValue] = []
+    covered = 0
+    for timepoint, later in zip(missing, by_later, strict=True):
+        if not cover.contains(covered | later, timepoint):
+            needed.append(timepoint)
+            covered |= cover.covered_by(timepoint)
     return needed or [timepoints[0]]

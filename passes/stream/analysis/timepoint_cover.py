@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp
 from ....dialects.stream.types import TimepointType
+from ....ir.graph_orders import postorder
 from ....ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.locations import made_by
 from ....ir.symbols import root_symbol, symbols_in, visibility
@@ -17,8 +20,8 @@ from ....ir.syntax.assembly_format import values
 from ....ir.value_flow import function_with_argument, value_flow
 
 TIMEPOINT = TimepointType()
-Timepoints = frozenset[SSAValue]
-NOTHING: Timepoints = frozenset()
+Timepoints = int
+"""A set of timepoints, one bit each, as each timepoint of a chain covers all before it."""
 
 
 class TimepointCover:
@@ -33,6 +36,7 @@ class TimepointCover:
 
     def __init__(self, module: ModuleOp) -> None:
         self._operations = tuple(host_operations(module))
+        self._numbers = {each: bit for bit, each in enumerate(_timepoints(self._operations))}
         self._sources: dict[SSAValue, list[SSAValue]] = defaultdict(list)
         for source, target in value_flow(self._operations):
             if source.type == target.type == TIMEPOINT:
@@ -48,14 +52,22 @@ class TimepointCover:
 
     def covers(self, timepoint: SSAValue, other: SSAValue) -> bool:
         """Return whether the timepoint `other` is reached when `timepoint` is."""
-        return other is timepoint or other in self._covered.get(timepoint, NOTHING)
+        return other is timepoint or self.contains(self._covered.get(timepoint, 0), other)
 
     def covered_by(self, timepoint: SSAValue) -> Timepoints:
         """Return the timepoints that are reached when another one is, which is among them."""
-        return self._covered.get(timepoint, NOTHING) | {timepoint}
+        return self._covered.get(timepoint, 0) | self._set_of([timepoint])
+
+    def contains(self, timepoints: Timepoints, timepoint: SSAValue) -> bool:
+        """Return whether a timepoint is in a set; those made since are in none."""
+        number = self._numbers.get(timepoint)
+        return number is not None and bool(timepoints >> number & 1)
+
+    def _set_of(self, timepoints: Iterable[SSAValue]) -> Timepoints:
+        return reduce(or_, (1 << self._numbers[each] for each in timepoints), 0)
 
     def _find_immediate(self) -> Timepoints:
-        """Assume that all known timepoints are immediate, and drop those with one that is not."""
+        """Return the immediate timepoints, and those that can only be such."""
         given = {
             operation.results[0]
             for operation in self._operations
@@ -71,15 +83,13 @@ class TimepointCover:
                 stored = self._stored.get(root_symbol(operation, "global"))
                 if stored is not None:
                     sources[operation.results[0]] = stored
-        found, before = given | set(sources), -1
-        while len(found) != before:
-            before = len(found)
-            found = given | {
-                target
-                for target in found
-                if target in sources and all(source in found for source in sources[target])
-            }
-        return frozenset(found)
+        targets: dict[SSAValue, list[SSAValue]] = defaultdict(list)
+        for target, found in sources.items():
+            for source in found:
+                targets[source].append(target)
+        known = given.union(sources)
+        others = postorder(targets.keys() - known, lambda each: targets.get(each, ()))
+        return self._set_of(known.difference(others))
 
     def _find_covered(self) -> None:
         """Find what operations and forwarded values cover, until nothing changes."""
@@ -97,16 +107,16 @@ class TimepointCover:
         owner = timepoint.owner
         if isinstance(owner, Operation) and owner.name.startswith("stream."):
             waits = self._sources.get(timepoint) or values(owner, "await_timepoint")
-            return NOTHING.union(*map(self.covered_by, waits))
+            return reduce(or_, map(self.covered_by, waits), 0)
         if _enters_function(timepoint) or timepoint not in self._sources:
-            return NOTHING
+            return 0
         # Values that are not known yet are those of later iterations, and restrict nothing so far.
         known = [
             self.covered_by(source)
             for source in self._sources[timepoint]
             if source in self._covered
         ]
-        return known[0].intersection(*known[1:]) if known else None
+        return reduce(and_, known) if known else None
 
 
 def _stored_timepoints(
