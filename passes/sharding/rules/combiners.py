@@ -7,8 +7,9 @@ operation as well, and its neutral element initialises every accumulation but on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -62,6 +63,8 @@ _INTEGER_SELECTS = {
     **dict.fromkeys((8, 9), "arith.maxui"),  # ugt uge
 }
 """The combiner that `select(cmp(a, b), a, b)` computes, by the comparison's predicate."""
+_FIRST_UNORDERED = 8
+"""Predicates of floats from this one on hold for NaNs."""
 
 
 def _opposite(name: str) -> str:
@@ -69,48 +72,45 @@ def _opposite(name: str) -> str:
     return name.replace("max", "min") if "max" in name else name.replace("min", "max")
 
 
-def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None:
-    """Match `select(a < b, a, b)` and its variants as (combiner, a, b)."""
-    condition, chosen, other = select.operands
-    compare = condition.owner
-    if not isinstance(compare, Operation):
-        return None
-    table = {"arith.cmpf": _FLOAT_SELECTS, "arith.cmpi": _INTEGER_SELECTS}.get(compare.name)
-    predicate = attribute(compare, "predicate")
-    if table is None or not isinstance(predicate, IntegerAttr):
-        return None
-    name = table.get(predicate.value.data)
-    if name is None:
-        return None
-    if tuple(compare.operands) == (chosen, other):
-        return name, chosen, other
-    if tuple(compare.operands) == (other, chosen):
-        return _opposite(name), chosen, other
-    return None
+class _Step(NamedTuple):
+    """One operation of a chain that combines an accumulator with elements."""
+
+    combiner: str
+    operands: Sequence[SSAValue]
+    """The operands through which the chain may continue."""
+    subtracted: Sequence[SSAValue] = ()
+    """The operands through which it may not."""
+    if_nan: SSAValue | None = None
+    """The operand that is the result if one is a NaN; `None` if the operation defines its own."""
 
 
-def _if_unordered(select: Operation) -> SSAValue | None:
-    """Return what a comparison of floats and a select give for a NaN; `None` if it has none."""
-    condition, chosen, other = select.operands
-    compare = made_by(condition, "arith.cmpf")
-    predicate = None if compare is None else attribute(compare, "predicate")
-    if not isinstance(predicate, IntegerAttr):
-        return None
-    return chosen if predicate.value.data >= 8 else other
-
-
-def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
-    """Return the combiner that makes a value, and operands through which a chain may continue."""
+def _step(value: SSAValue) -> _Step | None:
+    """Return the step that makes a value; `None` if it is no combination."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return None
-    name = owner.name
-    if name in _INVERSES:
-        return _INVERSES[name], (owner.operands[0],)
-    if name == "arith.select":
-        found = _select_combiner(owner)
-        return None if found is None else (found[0], found[1:])
-    return (name, tuple(owner.operands)) if name in COMBINERS else None
+    if owner.name == "arith.select":
+        return _select_step(owner)
+    if (combiner := _INVERSES.get(owner.name)) is not None:
+        return _Step(combiner, owner.operands[:1], owner.operands[1:])
+    return _Step(owner.name, owner.operands) if owner.name in COMBINERS else None
+
+
+def _select_step(select: Operation) -> _Step | None:
+    """Match `select(a < b, a, b)` and its variants."""
+    condition, chosen, other = select.operands
+    compare = made_by(condition, "arith.cmpf", "arith.cmpi")
+    predicate = None if compare is None else attribute(compare, "predicate")
+    if compare is None or not isinstance(predicate, IntegerAttr):
+        return None
+    is_float, number = compare.name == "arith.cmpf", predicate.value.data
+    name = (_FLOAT_SELECTS if is_float else _INTEGER_SELECTS).get(number)
+    if name is None or set(compare.operands) != {chosen, other}:
+        return None
+    if compare.operands[0] is not chosen:
+        name = _opposite(name)
+    if_unordered = chosen if number >= _FIRST_UNORDERED else other
+    return _Step(name, (chosen, other), if_nan=if_unordered if is_float else None)
 
 
 def _through_width_changes(value: SSAValue, passed: list[Attribute]) -> SSAValue:
@@ -134,21 +134,18 @@ def _same_at_width(combiner: str, accumulator: Attribute, passed: Sequence[Attri
     return combiner in _MODULAR and all(integer_width(other) >= narrowest for other in passed)
 
 
-def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
-    """Return whether a value of a body is computed from one of its arguments."""
-    pending, seen = [value], set[Operation]()
-    while pending:
-        current = pending.pop()
-        if current is argument:
-            return True
-        owner = current.owner
-        if isinstance(owner, Operation) and owner not in seen and block.is_ancestor(owner):
-            seen.add(owner)
-            pending += values_read(owner)
-    return False
+def _computed_from(argument: SSAValue, block: Block) -> set[SSAValue]:
+    """Return an argument of a body, and all values that the body computes from it."""
+    found = {argument}
+    for operation in block.ops:
+        if not found.isdisjoint(values_read(operation)):
+            found.update(operation.results)
+    return found
 
 
-def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> SSAValue | None:
+def _where_not_skipped(
+    value: SSAValue, accumulator: SSAValue, dependents: Set[SSAValue]
+) -> SSAValue | None:
     """Return `value` of `select(taken, value, accumulator)` or its inverse, else `None`.
 
     Skipped elements leave the accumulator unchanged. The condition must not depend on the
@@ -158,9 +155,7 @@ def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> 
         return None
     taken, *branches = select.operands
     others = [each for each in branches if each is not accumulator]
-    if len(others) != 1 or _depends_on(taken, accumulator, block):
-        return None
-    return others[0]
+    return others[0] if len(others) == 1 and taken not in dependents else None
 
 
 def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Combiner | None:
@@ -169,26 +164,22 @@ def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Comb
     The body must be a chain of one combining operation from the yielded value to the accumulator,
     which has no other use. Returns `None` otherwise.
     """
+    dependents = _computed_from(accumulator, block)
     passed: list[Attribute] = []
     value, found = _through_width_changes(result, passed), None
     while value is not accumulator:
-        combined = _where_not_skipped(value, accumulator, block)
+        combined = _where_not_skipped(value, accumulator, dependents)
         if combined is not None:
             value = _through_width_changes(combined, passed)
             continue
         step = _step(value)
-        if step is None or found not in (None, step[0]):
+        if step is None or found not in (None, step.combiner):
             return None
-        found = step[0]
-        continues = [v for v in step[1] if _depends_on(v, accumulator, block)]
-        owner = value.owner
-        assert isinstance(owner, Operation)
-        others = [v for v in owner.operands if all(v is not operand for operand in step[1])]
-        if owner.name != "arith.select" and any(_depends_on(v, accumulator, block) for v in others):
+        found = step.combiner
+        continues = [each for each in step.operands if each in dependents]
+        if len(continues) != 1 or not dependents.isdisjoint(step.subtracted):
             return None
-        if len(continues) != 1:
-            return None
-        if owner.name == "arith.select" and _if_unordered(owner) not in (None, continues[0]):
+        if step.if_nan not in (None, continues[0]):
             # A NaN replaces the accumulator, and any number replaces the NaN: the result depends on
             # what follows the last NaN.
             return None
@@ -290,7 +281,8 @@ def _own_combiner(view: StructuredView, result: int) -> Combiner | None:
     accumulator = accumulators[result]
     if isinstance(accumulator.type, IndexType):
         return None
-    if any(_depends_on(value, each, body) for each in accumulators if each is not accumulator):
+    others = (each for each in accumulators if each is not accumulator)
+    if any(value in _computed_from(each, body) for each in others):
         # As in Horner's scheme, `(p, q) -> (p * a, q + p * b)`: the terms of the sum have been
         # multiplied by another accumulator, which begins anew in each part.
         return None

@@ -76,6 +76,7 @@ def test_compare_and_select(predicate: str, operands: str, expected: str) -> Non
         "%q = arith.mulf %b, %a : f32\n    %s = arith.addf %q, %a : f32",  # c * x + x
         "%s = arith.subf %a, %b : f32",  # alternates
         "%q = arith.addf %b, %b : f32\n    %s = arith.addf %q, %a : f32",  # doubles
+        "%q = arith.subf %b, %b : f32\n    %s = arith.addf %q, %a : f32",  # forgets
         "%s = arith.divf %b, %a : f32",
         "%c = arith.cmpf ogt, %a, %a : f32\n    %s = arith.select %c, %a, %b : f32",
         "%c = arith.cmpf ule, %b, %a : f32\n    %s = arith.select %c, %a, %b : f32",  # takes NaNs
