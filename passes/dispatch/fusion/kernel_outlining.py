@@ -35,7 +35,7 @@ from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder, made_by
 from ....ir.regions import enclosing, inner_blocks, values_read, walk
 from ....ir.structural_hash import Structures
-from ....ir.symbols import defined_name, names_in
+from ....ir.symbols import defined_name, names_in, symbols_in
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
 from ....ir.tensor_types import ranked, shape_of
 from ...sizes.dimension_sizes import DimensionSizes
@@ -62,7 +62,7 @@ class KernelOutliner:
     """Outlines the groups of a module and reuses the executables that exist already."""
 
     def __init__(self, module: ModuleOp, spelling: Spelling) -> None:
-        self._module = module
+        self._grids = symbols_in(module, ("shard.grid",))
         self._operations = KERNEL_OPERATIONS[spelling]
         self._structures = Structures()
         self._kernels: dict[Hashable, SymbolRefAttr] = {}
@@ -180,11 +180,7 @@ class KernelOutliner:
             for operation in walk(kernel)
             if isinstance(name := operation.properties.get("grid"), SymbolRefAttr)
         }
-        grids = [
-            operation.clone()
-            for operation in self._module.body.block.ops
-            if operation.name == "shard.grid" and defined_name(operation) in names
-        ]
+        grids = [grid.clone() for name, grid in self._grids.items() if name in names]
         for grid in grids:
             # The dispatch says on which device the kernel runs, so the copy names no devices.
             grid.attributes.pop(DEVICES, None)
