@@ -93,10 +93,11 @@ class TimepointCover:
 
     def _find_covered(self) -> None:
         """Find what operations and forwarded values cover, until nothing changes."""
+        order = postorder(self._numbers, self._inputs)
         changed = True
         while changed:
             changed = False
-            for timepoint in _timepoints(self._operations):
+            for timepoint in order:
                 covered = self._covered_now(timepoint)
                 if covered is not None and self._covered.get(timepoint) != covered:
                     self._covered[timepoint] = covered
@@ -104,19 +105,21 @@ class TimepointCover:
 
     def _covered_now(self, timepoint: SSAValue) -> Timepoints | None:
         """Return what a timepoint covers; `None` if nothing is known of what it may be, as yet."""
-        owner = timepoint.owner
-        if isinstance(owner, Operation) and owner.name.startswith("stream."):
-            waits = self._sources.get(timepoint) or values(owner, "await_timepoint")
-            return reduce(or_, map(self.covered_by, waits), 0)
-        if _enters_function(timepoint) or timepoint not in self._sources:
+        inputs = self._inputs(timepoint)
+        if _stream_op(timepoint) is not None:
+            return reduce(or_, map(self.covered_by, inputs), 0)
+        if _enters_function(timepoint) or not inputs:
             return 0
         # Values that are not known yet are those of later iterations, and restrict nothing so far.
-        known = [
-            self.covered_by(source)
-            for source in self._sources[timepoint]
-            if source in self._covered
-        ]
+        known = [self.covered_by(each) for each in inputs if each in self._covered]
         return reduce(and_, known) if known else None
+
+    def _inputs(self, timepoint: SSAValue) -> Sequence[SSAValue]:
+        """Return what an operation that makes a timepoint waits for, else what it may be."""
+        if (found := self._sources.get(timepoint)) is not None:
+            return found
+        waiting = _stream_op(timepoint)
+        return () if waiting is None else values(waiting, "await_timepoint")
 
 
 def _stored_timepoints(
@@ -143,6 +146,12 @@ def _timepoints(operations: Sequence[Operation]) -> Iterator[SSAValue]:
             for block in region.blocks:
                 yield from (each for each in block.args if each.type == TIMEPOINT)
         yield from (each for each in operation.results if each.type == TIMEPOINT)
+
+
+def _stream_op(timepoint: SSAValue) -> Operation | None:
+    """Return the operation of `stream` that makes a timepoint, if one does."""
+    owner = timepoint.owner
+    return owner if isinstance(owner, Operation) and owner.name.startswith("stream.") else None
 
 
 def _enters_function(value: SSAValue) -> bool:
