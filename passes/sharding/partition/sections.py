@@ -61,6 +61,11 @@ class Section:
 
 PADDING = ("static_low", "static_high")
 
+LONGEST_CHAIN = 16
+"""The most padded and sliced tensors in a row through which sections are fetched: each tensor of a
+longer chain repeats what those before it have done.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class _Fetch:
@@ -74,13 +79,16 @@ class _Fetch:
     original: SSAValue
     sharding: Sharding
     sections: Sequence[Section]
+    passed: int = 0
+    """The number of padded and sliced tensors whose sections are made of these."""
 
     def value(self) -> SSAValue:
         """Emit the sections, from the source if the tensor is a padded or sliced one."""
         operation = self.original.owner
         while isinstance(operation, Operation) and operation.name == SHARD:
             operation = operation.operands[0].owner
-        if isinstance(operation, Operation) and not self.sharding.partials:
+        may_pass = self.passed < LONGEST_CHAIN and not self.sharding.partials
+        if isinstance(operation, Operation) and may_pass:
             windows = self._shifted_reads(operation)
             if windows is not None:
                 inner = [
@@ -93,7 +101,9 @@ class _Fetch:
                     )
                     for section in self.sections
                 ]
-                source = replace(self, original=operation.operands[0], sections=inner).value()
+                passed = self.passed + 1
+                fetch = replace(self, original=operation.operands[0], sections=inner, passed=passed)
+                source = fetch.value()
                 if operation.name == "tensor.pad":
                     return self._padded(operation, source, windows)
                 return self._sliced(operation, source)
