@@ -142,7 +142,7 @@ def visible_names(operation: Operation, kinds: Container[str]) -> list[str]:
 
 
 _found_in_table: WeakKeyDictionary[Operation, dict[str, ref[Operation]]] = WeakKeyDictionary()
-"""The symbol found last, by table and name.
+"""The symbols of each table, as they were when one was last found that is not among them.
 
 Names are unique in a table, so a cached operation is still correct if it is still in the table
 under its name.
@@ -159,11 +159,10 @@ def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
         and found.get_attr_or_prop("sym_name") == name
     ):
         return found
-    for candidate in inner_operations(table):
-        if candidate.get_attr_or_prop("sym_name") == name:
-            _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
-            return candidate
-    return None
+    symbols = symbols_of(table)
+    if name.data in symbols:
+        _found_in_table[table] = {each: ref(operation) for each, operation in symbols.items()}
+    return symbols.get(name.data)
 
 
 VISIBILITY = ("private", "public", "nested")
