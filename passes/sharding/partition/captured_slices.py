@@ -12,8 +12,8 @@ from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
 from ....sharding.op_sharding import tensor_sharding
 from ..rules.captured_reads import AlongLoop, loop_index, reads_along_loops
+from .fetch_sections import Interval, Section, fetch_sections
 from .partitioner import OpSharding, Partitioner, shape
-from .sections import Interval, Section, fetch_sections
 from .table_lookup import TableLookup, ungathered_source
 
 HERE = "here"

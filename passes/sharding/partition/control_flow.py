@@ -22,7 +22,7 @@ from .local_types import local_type_of
 from .partitioner import Partitioner, finished, normal
 from .registry import partition
 from .signatures import Shardings
-from .slice_numbers import slice_with
+from .slice_operands import slice_with
 
 
 @partition(SHARDING, GET_SHARDING)

@@ -32,10 +32,10 @@ _HANDLERS = OpenTable[Handler]()
 
 _MODULES = (
     "by_rule",
+    "concat_and_insert",
     "control_flow",
-    "joins",
-    "shapes",
-    "slices",
+    "creations_and_reshapes",
+    "slices_and_padding",
     "structured",
     "tosa",
 )

@@ -30,8 +30,8 @@ from .reductions import (
     splat_like,
 )
 from .registry import ANY_STRUCTURED, partition
+from .stencil_windows import fetch_windows, local_maps, loop_start, summed_loops_of
 from .table_lookup import TableLookup, find_table_lookup, is_cheaper_than_gather, mask_reads
-from .windows import fetch_windows, local_maps, loop_start, summed_loops_of
 
 
 @partition(ANY_STRUCTURED)

@@ -17,12 +17,12 @@ from ....ir.tensor_types import integer_width, shape_of
 from ....sharding.local_shape import common_size
 from .by_rule import append_copy, copy_with
 from .emitter import Emitter
+from .fetch_sections import Interval, Padding, pad_with
 from .local_types import tensor_type_of, with_shape
 from .partitioner import OpSharding, Partitioner, shape
 from .reductions import is_splat_of, scalar_constant, splat_like
 from .registry import partition
-from .sections import Interval, Padding, pad_with
-from .shifted import Shift, paddings_of, shifts, with_sections, with_sections_of
+from .shifted_operands import Shift, paddings_of, shifts, with_sections, with_sections_of
 
 
 @with_sections_of("tosa.slice")

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.attribute_access import integers, optional_integers
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.projection import operand_axes
 from ....sharding.sharding import Sharding
-from .tensor import covered_dimensions, slice_positions
+from .tensor import inserted_dimensions
 
 IN_PARALLEL = "scf.forall.in_parallel"
 INSERTION = "tensor.parallel_insert_slice"
@@ -44,8 +43,9 @@ class SharedOutput:
     def insertion_rule(self, insertion: Operation) -> FactorRule:
         """Return the rule that relates the source of an insertion and the result."""
         source, shape = tensor_shape(insertion.operands[0]) or (), tensor_shape(self.argument) or ()
-        kept = slice_positions(integers(insertion, "static_sizes"), source)
-        return _rule(source, shape, kept or (None,) * len(shape), self.covered)
+        dimensions = inserted_dimensions(insertion)
+        positions = [each.position for each in dimensions or ()] or [None] * len(shape)
+        return _rule(source, shape, positions, self.covered)
 
 
 def shared_outputs(loop: Operation) -> list[SharedOutput]:
@@ -74,13 +74,10 @@ def operand_sharding(rule: FactorRule, target: Sharding) -> Sharding:
 
 def _covered(insertion: Operation, shape: Shape) -> list[bool]:
     """Return which dimensions of an output an insertion covers, and its source has as well."""
-    sizes = optional_integers(insertion, "static_sizes")
-    source = tensor_shape(insertion.operands[0])
-    covered = covered_dimensions(insertion, shape)
-    kept = None if sizes is None or source is None else slice_positions(sizes, source)
-    if covered is None or kept is None:
+    dimensions = inserted_dimensions(insertion)
+    if dimensions is None:
         return [False] * len(shape)
-    return [whole and position is not None for whole, position in zip(covered, kept, strict=True)]
+    return [each.is_covered and each.position is not None for each in dimensions]
 
 
 def _rule(

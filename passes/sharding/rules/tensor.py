@@ -210,6 +210,53 @@ def slice_positions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | No
     return [kept.index(each) if each in kept else None for each in range(len(sizes))]
 
 
+class SlicedDimension(NamedTuple):
+    """What a slice takes of one dimension; numbers are negative where dynamic."""
+
+    extent: int | None
+    offset: int
+    size: int
+    stride: int
+    is_covered: bool
+    position: int | None
+    """The dimension of the slice's type; `None` if it is dropped."""
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether each process fetches what an insertion writes to its shard of the dimension.
+
+        It needs the whole source if a number is dynamic, if the slice has fewer than two elements,
+        or if it covers less than half of the dimension.
+        """
+        is_static = self.extent is not None and self.offset >= 0 and self.stride >= 1
+        is_half = 2 * self.size * self.stride >= (self.extent or 0)
+        return is_static and self.size >= 2 and is_half
+
+
+def _sliced_dimensions(
+    operation: Operation, full: SSAValue, part: SSAValue
+) -> list[SlicedDimension] | None:
+    """Return how `part` slices each dimension of `full`; `None` if their shapes do not tell."""
+    extents, kept = tensor_shape(full), tensor_shape(part)
+    numbers = _slice_numbers(operation)
+    if extents is None or kept is None or numbers is None:
+        return None
+    covered, positions = covered_dimensions(operation, extents), slice_positions(numbers[1], kept)
+    if covered is None or positions is None:
+        return None
+    rows = zip(extents, *numbers, covered, positions, strict=True)
+    return [SlicedDimension(*row) for row in rows]
+
+
+def inserted_dimensions(operation: Operation) -> list[SlicedDimension] | None:
+    """Return how the source of an insertion is a slice of its destination, by dimension of that.
+
+    Returns `None` if their shapes do not tell.
+    """
+    source, destination = operation.operands[:2]
+    return _sliced_dimensions(operation, destination, source)
+
+
 @sharding_rule("tensor.extract_slice")
 def extract_slice(operation: Operation) -> FactorRule | None:
     """Return the rule of a slice.
@@ -217,60 +264,28 @@ def extract_slice(operation: Operation) -> FactorRule | None:
     Dimensions that are covered completely pass through; others are shifted if the slice is static.
     If a single element at a static offset is taken, its owner broadcasts it.
     """
-    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
-    numbers = _slice_numbers(operation)
-    if source is None or result is None or numbers is None:
-        return None
-    offsets, sizes, strides = numbers
-    whole, kept = covered_dimensions(operation, source), slice_positions(sizes, result)
-    if whole is None or kept is None:
+    dimensions = _sliced_dimensions(operation, operation.operands[0], operation.results[0])
+    if dimensions is None:
         return None
     builder = RuleBuilder(operation)
-    for dimension, extent in enumerate(source):
-        position = kept[dimension]
-        if whole[dimension] and position is not None:
+    for dimension, (extent, first, size, stride, is_covered, position) in enumerate(dimensions):
+        if is_covered and position is not None:
             builder.shared(dimension, extent, result=position)
-            continue
-        first, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
-        if size == 1 and extent is not None and first >= 0:
+        elif size == 1 and extent is not None and first >= 0:
             builder.operand(0, dimension, builder.factor(extent, FactorKind.SELECTION))
-            continue
-        if position is not None and extent is not None and min(first, size, stride) >= 0:
+        elif position is not None and extent is not None and min(first, size, stride) >= 0:
             # The factor has the extent of the slice; the source is longer.
             requirement = ShardRequirement.ANY
             builder.shared(
                 dimension, size, FactorKind.PERMUTATION, result=position, shards=requirement
             )
             builder.window(Window(0, dimension, extent, stride, first))
-            continue
-        builder.operand(0, dimension, builder.factor(extent, _REPLICATED))
-        if position is not None:
-            builder.result(0, position, builder.factor(result[position], _REPLICATED))
+        else:
+            builder.operand(0, dimension, builder.factor(extent, _REPLICATED))
+            if position is not None:
+                length = None if size == DYNAMIC_INDEX else size
+                builder.result(0, position, builder.factor(length, _REPLICATED))
     return builder.build()
-
-
-class FetchedPart(NamedTuple):
-    """The part of a dimension that an insertion writes, each process what is in its shard."""
-
-    offset: int
-    size: int
-    stride: int
-
-
-def fetched_part(operation: Operation, dimension: int) -> FetchedPart | None:
-    """Return the part of a dimension of the destination of which processes fetch what they write.
-
-    Returns `None` where they need the whole source: if a number is dynamic, if the part has fewer
-    than two elements, or if it covers less than half of the dimension.
-    """
-    extent = (tensor_shape(operation.operands[1]) or ())[dimension]
-    numbers = _slice_numbers(operation)
-    if extent is None or numbers is None:
-        return None
-    part = FetchedPart(*(entries[dimension] for entries in numbers))
-    is_static = part.offset >= 0 and part.stride >= 1
-    is_small = part.size < 2 or 2 * part.size * part.stride < extent
-    return part if is_static and not is_small else None
 
 
 @sharding_rule("tensor.insert_slice")
@@ -281,35 +296,28 @@ def insert_slice(operation: Operation) -> FactorRule | None:
     is written in part, each process writes the part in its own shard. If that part is static and
     large, the source is shifted against the destination; otherwise the source is needed whole.
     """
-    source, destination = (tensor_shape(operand) for operand in operation.operands[:2])
-    numbers = _slice_numbers(operation)
-    if source is None or destination is None or numbers is None:
-        return None
-    _, sizes, strides = numbers
-    whole, kept = covered_dimensions(operation, destination), slice_positions(sizes, source)
-    if whole is None or kept is None:
+    lengths, dimensions = tensor_shape(operation.operands[0]), inserted_dimensions(operation)
+    if lengths is None or dimensions is None:
         return None
     builder = RuleBuilder(operation)
-    for dimension, extent in enumerate(destination):
-        position = kept[dimension]
-        passes = whole[dimension] and position is not None
-        part = fetched_part(operation, dimension)
+    for dimension, each in enumerate(dimensions):
+        position, passes = each.position, each.is_covered and each.position is not None
         kind = _REPLICATED
         if passes:
             kind = FactorKind.PASS_THROUGH
-        elif extent is not None and (strides[dimension] == 1 or part is not None):
+        elif each.extent is not None and (each.stride == 1 or each.is_fetched):
             kind = FactorKind.PERMUTATION
-        factor = builder.factor(extent, kind)
+        factor = builder.factor(each.extent, kind)
         builder.operand(1, dimension, factor)
         builder.result(0, dimension, factor)
-        if position is not None:
-            length = source[position]
-            fetched = passes or part is not None
-            own = factor if fetched else builder.factor(length, _REPLICATED)
-            builder.operand(0, position, own)
-            # No window reads one source element at every stride-th of the destination.
-            if not passes and part is not None and length is not None and part.stride == 1:
-                builder.window(Window(0, position, length, first=-part.offset))
+        if position is None:
+            continue
+        length = lengths[position]
+        fetched = passes or each.is_fetched
+        builder.operand(0, position, factor if fetched else builder.factor(length, _REPLICATED))
+        # No window reads one source element at every stride-th of the destination.
+        if each.is_fetched and not passes and length is not None and each.stride == 1:
+            builder.window(Window(0, position, length, first=-each.offset))
     return builder.build()
 
 

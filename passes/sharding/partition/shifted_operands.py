@@ -11,10 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from ....sharding.factors import FactorKind, Window
 from ....sharding.sharding import Axes
 from .by_rule import choose, record_sizes, run_replicated
+from .fetch_sections import Interval, Padding, Section, fetch_sections
 from .partitioner import OpSharding, Partitioner
 from .reductions import finish_result
 from .registry import partition
-from .sections import Interval, Padding, Section, fetch_sections
 
 ReadInterval = Callable[[int, int, int], Interval]
 """Return the operand interval that result interval [start, end) of a dimension needs.

@@ -9,22 +9,21 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange, sections_of_slices
-from ..rules.tensor import fetched_part, joined_dimension, slice_positions, sliced_source
+from ..rules.tensor import inserted_dimensions, joined_dimension, sliced_source
 from .by_rule import copy_local, finish_local, if_split
 from .emit_reshard import Exchanging
 from .emitter import Emitter
+from .fetch_sections import Interval, Section, fetch_sections
 from .local_types import with_shape
 from .partitioner import OpSharding, shape
 from .reductions import finish_result
-from .sections import Interval, Section, fetch_sections
-from .shifted import Shift, operands_with_sections, rule_windows, shifts
-from .slice_numbers import slice_lists, slice_with
+from .shifted_operands import Shift, operands_with_sections, rule_windows, shifts
+from .slice_operands import slice_lists, slice_with
 
 
 @if_split("tensor.concat", "tosa.concat")
@@ -114,31 +113,23 @@ class _Write:
 
 def _known_writes(chosen: OpSharding) -> dict[int, _Write]:
     """Return the writes by dimension of the destination, where they are known statically."""
-    operation = chosen.operation
-    kept = slice_positions(integers(operation, "static_sizes"), shape(operation.operands[0]))
     sharding = chosen.operand_shardings[1]
     found: dict[int, _Write] = {}
-    for dimension, factors in enumerate(chosen.rule.operands[1]):
-        part, extent = fetched_part(operation, dimension), shape(operation.operands[1])[dimension]
-        position = None if kept is None else kept[dimension]
-        if (
-            chosen.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION
-            or not sharding.dimension_axes[dimension]
-            or part is None
-            or extent is None
-            or position is None
-        ):
+    for dimension, each in enumerate(inserted_dimensions(chosen.operation) or ()):
+        factor = chosen.rule.factors[chosen.rule.operands[1][dimension][0]]
+        is_split = factor.kind is FactorKind.PERMUTATION and sharding.dimension_axes[dimension]
+        if not is_split or not each.is_fetched or each.extent is None or each.position is None:
             continue
-        offset, size, stride = part
+        offset, size, stride = each.offset, each.size, each.stride
         taken: list[Interval] = []
         offsets: list[int] = []
-        for start, end in pairwise(shard_offsets(extent, sharding, dimension)):
+        for start, end in pairwise(shard_offsets(each.extent, sharding, dimension)):
             first, last = (
                 min(max(-((offset - limit) // stride), 0), size) for limit in (start, end)
             )
             taken.append((first, last) if first < last else (0, 0))
             offsets.append(offset + stride * first - start if first < last else 0)
-        found[dimension] = _Write(position, taken, offsets)
+        found[dimension] = _Write(each.position, taken, offsets)
     return found
 
 
@@ -149,7 +140,8 @@ def _insert_local(
     source, destination, *dynamic = operands
     lists = slice_lists(operation, dynamic)
     sharding = chosen.operand_shardings[1]
-    kept = slice_positions(integers(operation, "static_sizes"), shape(operation.operands[0]))
+    whole = inserted_dimensions(operation)
+    assert whole is not None  # The rule depends on it.
     offsets, sizes = lists[:2]
     inside: SSAValue | None = None
     for dimension, factors in enumerate(chosen.rule.operands[1]):
@@ -165,8 +157,8 @@ def _insert_local(
             offsets[dimension] = emitter.own(write.offsets, chosen.grid, axes)
             sizes[dimension] = emitter.dimension(source, write.position)
             continue
-        total = shape(operation.operands[1])[dimension]
-        assert total is not None and kept is not None
+        total, place = whole[dimension].extent, whole[dimension].position
+        assert total is not None
         start, _ = emitter.shard_interval(total, sharding, dimension)
         there = emitter.subtract(offsets[dimension], start)
         if sizes[dimension] == 1:
@@ -177,7 +169,6 @@ def _insert_local(
             continue
         low, first, length = _overlap(emitter, there, sizes[dimension], extent)
         offsets[dimension], sizes[dimension] = low, length
-        place = kept[dimension]
         assert place is not None
         source = emitter.slice_dimension(source, place, first, length)
     if inside is not None:

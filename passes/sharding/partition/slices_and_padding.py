@@ -18,10 +18,10 @@ from ....ir.index import IndexOrInt
 from ....sharding.factors import FactorKind
 from ....sharding.sharding import Axes
 from .by_rule import append_copy, copy_local, emits_local_op
+from .fetch_sections import PADDING, emit_padding, shift_body
 from .partitioner import OpSharding, shape
-from .sections import PADDING, emit_padding, shift_body
-from .shifted import paddings_of, shifts, with_sections_of
-from .slice_numbers import slice_lists, slice_with
+from .shifted_operands import paddings_of, shifts, with_sections_of
+from .slice_operands import slice_lists, slice_with
 
 
 @with_sections_of("tensor.extract_slice")

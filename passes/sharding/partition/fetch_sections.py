@@ -37,7 +37,7 @@ from .emit_reshard import Exchanging, shift_index
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
-from .slice_numbers import slice_lists, slice_with
+from .slice_operands import slice_lists, slice_with
 
 
 @dataclass(frozen=True, slots=True)

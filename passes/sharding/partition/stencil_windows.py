@@ -18,9 +18,9 @@ from ....ir.linear_forms import Linear, linear
 from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import core_size
 from ....sharding.sharding import Sharding
+from .fetch_sections import Interval, Section, fetch_sections
 from .partitioner import OpSharding
-from .sections import Interval, Section, fetch_sections
-from .shifted import rule_windows
+from .shifted_operands import rule_windows
 
 
 @dataclass(frozen=True, slots=True)
