@@ -58,6 +58,28 @@ def numbered_name(prefix: str, taken: Container[str], first: int = 0) -> str:
     return next(name for number in count(first) if (name := f"{prefix}{number}") not in taken)
 
 
+class FreshNames:
+    """New names for symbols of a module. Each counts up from the last number of its prefix."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._taken = names_in(module)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, base: str) -> str:
+        """Take the first of `base`, `base_0`, `base_1`, ... that is not taken."""
+        if base in self._taken:
+            return self.numbered(f"{base}_")
+        self._taken.add(base)
+        return base
+
+    def numbered(self, prefix: str) -> str:
+        """Take the first unused name `prefix<n>`, with n counting up from 0."""
+        name = numbered_name(prefix, self._taken, self._next.get(prefix, 0))
+        self._next[prefix] = int(name.removeprefix(prefix)) + 1
+        self._taken.add(name)
+        return name
+
+
 SymbolTables = dict[Operation, dict[str, Operation]]
 """The symbols of each symbol table operation, by name."""
 

@@ -21,7 +21,7 @@ from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, GLOBAL_STORE, LOOPS, host_operations
 from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, replace_by
-from ...ir.symbols import defined_name, fresh_name, root_symbol
+from ...ir.symbols import FreshNames, defined_name, root_symbol
 from ...ir.tensor_types import ranked
 from ..manager.module_pass import module_pass
 from ..stream.analysis.device_placement import MOVES
@@ -43,6 +43,7 @@ class EncodeHoister:
 
     def __init__(self, module: ModuleOp) -> None:
         self._globals = {defined_name(o): o for o in module.body.block.ops}
+        self._names = FreshNames(module)
         self._hoisted: dict[tuple[object, ...], GlobalOp] = {}
         self._last_initializers: dict[str, Operation] = {}
         """The last initializer that stores to each global. Readers of its value come behind it."""
@@ -98,7 +99,7 @@ class EncodeHoister:
     ) -> GlobalOp:
         """Define a global for the encoded tensor and an initializer that encodes it."""
         result = operation.results[0]
-        name = fresh_name(f"{root_symbol(origin, 'global') or 'constant'}__encoded", self._globals)
+        name = self._names.fresh(f"{root_symbol(origin, 'global') or 'constant'}__encoded")
         variable = GlobalOp(name, result.type, attributes={AFFINITY: affinity})
         block = Block()
         source = self._source(origin)

@@ -42,7 +42,7 @@ from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
 from ...ir.locations import located_builder, replace_by
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import names_in, numbered_name
+from ...ir.symbols import FreshNames
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import require_ranked, shape_of
 from .analysis.affinity_targets import AffinityTargets
@@ -77,7 +77,7 @@ class Relayouts:
         self._affinities = AffinityTargets(context, module, AttributeNumbers())
         self._operations = KERNEL_OPERATIONS[spelling_of(module)]
         self._point = InsertPoint.at_start(module.body.block)
-        self._taken = names_in(module)
+        self._names = FreshNames(module)
         self._kernels: dict[Key, SymbolRefAttr] = {}
 
     def replace(self, operation: TensorEncodeOp) -> Operation | None:
@@ -132,8 +132,7 @@ class Relayouts:
 
     def _kernel(self, source: Tensor, result: Tensor, encode: TensorEncodeOp) -> SymbolRefAttr:
         """Build an executable for an encode; return its entry point."""
-        name = numbered_name("_encoding_", self._taken, len(self._kernels))
-        self._taken.add(name)
+        name = self._names.numbered("_encoding_")
         label = f"{name}_encode_{_type_label(source)}_to_{_type_label(result)}"
         are_equal = tuple(encode.source_encoding_dims) == tuple(encode.result_encoding_dims)
         block = relayout_block(source, result, self._operations, are_equal=are_equal)

@@ -26,7 +26,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import names_in, numbered_name
+from ...ir.symbols import FreshNames
 from .analysis.affinity_targets import AffinityTargets, required_affinity
 from .analysis.encoding_resolution import ResolvedTypes
 from .analysis.layout_origin import LayoutOrigins
@@ -285,7 +285,7 @@ class VariantPlan:
 
     def apply(self, module: ModuleOp) -> None:
         """Change and clone executables, and point dispatches to them."""
-        names = names_in(module)
+        names = FreshNames(module)
         in_place: dict[Operation, VariantKey] = {}
         last: dict[Operation, Operation] = {}
         for kernel, variants in self._variants.items():
@@ -305,11 +305,9 @@ class VariantPlan:
                 _resolve_bindings(kernel, first)
 
 
-def clone_kernel(kernel: Kernel, names: set[str]) -> Kernel:
+def clone_kernel(kernel: Kernel, names: FreshNames) -> Kernel:
     """Return a copy of an executable with only one of its kernels, under a fresh name."""
-    base = kernel.executable.sym_name.data
-    name = numbered_name(f"{base}_dup", names)
-    names.add(name)
+    name = names.numbered(f"{kernel.executable.sym_name.data}_dup")
     executable = kernel.executable.clone()
     executable.properties["sym_name"] = StringAttr(name)
     exports = [op for op in executable.body.block.ops if isinstance(op, ExecutableExportOp)]

@@ -35,7 +35,7 @@ from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder, made_by
 from ....ir.regions import enclosing, inner_blocks, values_read, walk
 from ....ir.structural_hash import Structures
-from ....ir.symbols import defined_name, names_in, symbols_in
+from ....ir.symbols import FreshNames, defined_name, symbols_in
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
 from ....ir.tensor_types import ranked, shape_of
 from ...sizes.dimension_sizes import DimensionSizes
@@ -66,8 +66,7 @@ class KernelOutliner:
         self._operations = KERNEL_OPERATIONS[spelling]
         self._structures = Structures()
         self._kernels: dict[Hashable, SymbolRefAttr] = {}
-        self._used_names = names_in(module)
-        self._next_numbers: dict[str, int] = {}
+        self._names = FreshNames(module)
 
     def outline(
         self,
@@ -160,14 +159,7 @@ class KernelOutliner:
         return SymbolRefAttr(name, [kernel.sym_name])
 
     def _fresh_name(self, function: Operation) -> str:
-        base = defined_name(function) or "initializer"
-        while True:
-            number = self._next_numbers.get(base, 0)
-            self._next_numbers[base] = number + 1
-            name = f"{base}_dispatch_{number}"
-            if name not in self._used_names:
-                self._used_names.add(name)
-                return name
+        return self._names.numbered(f"{defined_name(function) or 'initializer'}_dispatch_")
 
     def _insert(self, name: str, kernel: FuncOp, count: Region, function: Operation) -> None:
         executable = self._operations.executable(FLOW, name, kernel, count, self._grids_of(kernel))

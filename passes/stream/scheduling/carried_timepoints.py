@@ -34,14 +34,7 @@ from ....ir.host_programs import (
 )
 from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
 from ....ir.regions import detach_regions, inner_blocks
-from ....ir.symbols import (
-    defined_name,
-    fresh_name,
-    names_in,
-    references_of,
-    root_symbol,
-    visibility,
-)
+from ....ir.symbols import FreshNames, defined_name, references_of, root_symbol, visibility
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
 
@@ -99,12 +92,12 @@ class CarriedTimepoints:
         erase_if_unused(*self._sizes)
 
     def _expand_globals(self) -> None:
-        names = names_in(self._module)
+        names = FreshNames(self._module)
         for operation in tuple(self._module.body.block.ops):
             if not isinstance(operation, GlobalOp) or not isinstance(operation.type, ResourceType):
                 continue
             name = operation.sym_name.data
-            names.add(timepoint := fresh_name(f"{name}__timepoint", names))
+            timepoint = names.fresh(f"{name}__timepoint")
             start = ImmediateTimepointAttr(TIMEPOINT)
             builder_before(operation).insert(GlobalOp(timepoint, TIMEPOINT, start, mutable=True))
             self._globals[name] = timepoint
