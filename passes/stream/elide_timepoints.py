@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from operator import or_
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
@@ -58,11 +57,12 @@ def _needed(
 ) -> Sequence[SSAValue]:
     """Return the timepoints that have to be reached for all of them to be; at least one."""
     missing = [each for each in dict.fromkeys(timepoints) if not cover.contains(reached, each)]
-    by_later = [*accumulate(map(cover.covered_by, reversed(missing)), or_, initial=0)][-2::-1]
+    sets = [cover.covered_by(each) for each in missing]
+    by_later = [*accumulate(reversed(sets), int.__or__, initial=0)][-2::-1]
     needed: list[SSAValue] = []
     covered = 0
-    for timepoint, later in zip(missing, by_later, strict=True):
+    for timepoint, own, later in zip(missing, sets, by_later, strict=True):
         if not cover.contains(covered | later, timepoint):
             needed.append(timepoint)
-            covered |= cover.covered_by(timepoint)
+            covered |= own
     return needed or [timepoints[0]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from operator import and_, or_
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -64,7 +63,7 @@ class TimepointCover:
         return number is not None and bool(timepoints >> number & 1)
 
     def _set_of(self, timepoints: Iterable[SSAValue]) -> Timepoints:
-        return reduce(or_, (1 << self._numbers[each] for each in timepoints), 0)
+        return reduce(int.__or__, (1 << self._numbers[each] for each in timepoints), 0)
 
     def _find_immediate(self) -> Timepoints:
         """Return the immediate timepoints, and those that can only be such."""
@@ -107,12 +106,12 @@ class TimepointCover:
         """Return what a timepoint covers; `None` if nothing is known of what it may be, as yet."""
         inputs = self._inputs(timepoint)
         if _stream_op(timepoint) is not None:
-            return reduce(or_, map(self.covered_by, inputs), 0)
+            return reduce(int.__or__, map(self.covered_by, inputs), 0)
         if _enters_function(timepoint) or not inputs:
             return 0
         # Values that are not known yet are those of later iterations, and restrict nothing so far.
         known = [self.covered_by(each) for each in inputs if each in self._covered]
-        return reduce(and_, known) if known else None
+        return reduce(int.__and__, known) if known else None
 
     def _inputs(self, timepoint: SSAValue) -> Sequence[SSAValue]:
         """Return what an operation that makes a timepoint waits for, else what it may be."""

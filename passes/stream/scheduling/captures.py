@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
@@ -45,7 +45,8 @@ def enclose(operations: Sequence[Operation]) -> Captures:
         for result, size in zip(resources, result_sizes(operation), strict=True):
             if any(use.operation not in inside for use in result.uses):
                 results[result] = size
-    ties = [_tie(value, list(operands), inside) for value in results]
+    positions = {value: position for position, value in enumerate(operands)}
+    ties = [_tie(value, positions, inside) for value in results]
     body = Block(arg_types=[value.type for value in operands])
     for argument, value in zip(body.args, operands, strict=True):
         argument.name_hint = value.name_hint
@@ -58,11 +59,11 @@ def enclose(operations: Sequence[Operation]) -> Captures:
     return Captures(operands, results, properties, Region(body))
 
 
-def _tie(value: SSAValue, operands: Sequence[SSAValue], inside: set[Operation]) -> int:
+def _tie(value: SSAValue, positions: Mapping[SSAValue, int], inside: set[Operation]) -> int:
     """Return the index of the captured resource that a value is stored in, or `UNTIED`."""
     while isinstance(value, OpResult) and value.op in inside:
         target = stored_in(value.op, value.index)
         if target is None:
             return UNTIED
         value = target
-    return operands.index(value)
+    return positions[value]

@@ -31,6 +31,7 @@ class Partition:
     is_on_device: bool
     operations: list[Operation] = field(default_factory=list[Operation])
     needs: set[Partition] = field(default_factory=set["Partition"])
+    needed_by: set[Partition] = field(default_factory=set["Partition"])
     predecessors: int = 0
     """The partitions that must be executed before this one, as a bit mask of their numbers."""
 
@@ -110,11 +111,14 @@ class Partitioning:
         partition.needs |= needed
         added = 0
         for other in needed:
+            other.needed_by.add(partition)
             added |= other.predecessors | 1 << other.number
-        if added & ~partition.predecessors:
-            for other in self._partitions:
-                if other is partition or other.predecessors >> partition.number & 1:
-                    other.predecessors |= added
+        following = [partition]
+        while following:
+            other = following.pop()
+            if added & ~other.predecessors:
+                other.predecessors |= added
+                following += other.needed_by
 
     def _needs(self, operation: Operation) -> Iterator[Operation]:
         """Yield the operations of the block that an operation must follow."""
