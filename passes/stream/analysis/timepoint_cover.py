@@ -105,12 +105,12 @@ class TimepointCover:
     def _covered_now(self, timepoint: SSAValue) -> Timepoints | None:
         """Return what a timepoint covers; `None` if nothing is known of what it may be, as yet."""
         inputs = self._inputs(timepoint)
+        known = [self.covered_by(each) for each in inputs if each in self._covered]
         if _stream_op(timepoint) is not None:
-            return reduce(int.__or__, map(self.covered_by, inputs), 0)
+            return reduce(int.__or__, known, 0) if len(known) == len(inputs) else None
         if _enters_function(timepoint) or not inputs:
             return 0
         # Values that are not known yet are those of later iterations, and restrict nothing so far.
-        known = [self.covered_by(each) for each in inputs if each in self._covered]
         return reduce(int.__and__, known) if known else None
 
     def _inputs(self, timepoint: SSAValue) -> Sequence[SSAValue]:
