@@ -35,6 +35,7 @@ from .fourier import FOURIER
 from .index_ranges import unproven
 from .kernel_operations import (
     accesses,
+    is_cheap_to_repeat,
     is_data_movement,
     is_kernel,
     is_pointwise,
@@ -279,7 +280,8 @@ class _Planner:
         if len(roots) > 1 and not fails and self._join(roots):
             roots = {self._root(found[0]): max(roots.values())}
         if len(roots) != 1:
-            return None
+            is_once = not fails and max(roots.values(), default=Access.MANY) <= Access.SAME
+            return roots if is_once and is_cheap_to_repeat(operation) else None
         ((root, access),) = roots.items()
         if is_long(operation) and reduces_jointly(root):
             return None

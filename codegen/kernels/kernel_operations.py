@@ -30,6 +30,9 @@ from .writer import BODY_OPERATIONS
 MIN_WINDOW_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
+SIZE_OF_UNKNOWN = 256
+"""What stands for a dynamic size when tensors are compared."""
+
 KERNEL_ONLY = frozenset(("linalg.softmax", FOURIER, *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
 
@@ -153,6 +156,49 @@ def is_data_movement(operation: Operation) -> bool:
         return False
     body = view.body
     return body.first_op is body.last_op
+
+
+_SHORT = frozenset(
+    f"arith.{name}"
+    for name in ("addf", "subf", "mulf", "negf", "extf", "addi", "subi", "muli", "extsi", "extui")
+)
+"""Operations that take less time than to load their result."""
+
+
+def is_cheap_to_repeat(operation: Operation) -> bool:
+    """Return whether kernels compute the result again as fast as they would read it.
+
+    That holds for a short operation on one tensor that is as large, such as `x - mean`, and on
+    parts of it: a kernel reads as many bytes then, and nothing is stored.
+    """
+    view = structured_view(operation)
+    body = [operation] if view is None else list(view.body.ops)[:-1]
+    operands = operation.operands if view is None else view.inputs
+    if len(operation.results) != 1 or not _SHORT.issuperset(each.name for each in body):
+        return False
+    (result,) = operation.results
+    is_rounded = element_of(element_type(result.type), operation).is_narrow_float
+    read = sum(_bytes(operation, each) for each in {_moved_source(each) for each in operands})
+    return not is_rounded and 0 < 4 * read <= 5 * _bytes(operation, result)
+
+
+def _moved_source(value: SSAValue) -> SSAValue:
+    """Return the tensor that a tensor repeats elements of, such as a row that is broadcast."""
+    while isinstance(value.owner, Operation):
+        view = structured_view(value.owner)
+        number = None if view is None else view.moved_input()
+        if view is None or number is None:
+            break
+        value = view.inputs[number]
+    return value
+
+
+def _bytes(operation: Operation, value: SSAValue) -> int:
+    """Return about how many bytes a tensor has, 0 for scalars."""
+    if not is_tensor(value):
+        return 0
+    sizes = (SIZE_OF_UNKNOWN if size < 0 else size for size in shape_of(value))
+    return prod(sizes) * element_of(element_type(value.type), operation).storage_bytes
 
 
 def slides_over(root: Operation, operation: Operation) -> bool:

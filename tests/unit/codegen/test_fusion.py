@@ -38,6 +38,37 @@ def test_a_chain_is_one_kernel() -> None:
     assert kernels(body, f"%a: {MATRIX}", MATRIX) == ["math.tanh"]
 
 
+REDUCED = """
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.reduce { arith.addf } ins(%d : KIND) outs(%f : tensor<64xf32>) dimensions = [1]
+  %e1 = tensor.empty() : KIND
+  %b1 = linalg.broadcast ins(%s : tensor<64xf32>) outs(%e1 : KIND) dimensions = [1]
+  %r = arith.mulf %d, %b1 : KIND"""
+
+
+def repeated(operation: str, kind: str = "tensor<64x96xf32>", given: str = "") -> list[str]:
+    """The kernels of a sum along rows of %d and a product of %d with it."""
+    body = f"""
+  %e0 = tensor.empty() : {kind}
+  %b0 = linalg.broadcast ins(%m : tensor<64xf32>) outs(%e0 : {kind}) dimensions = [1]
+  {operation}{REDUCED.replace("KIND", kind)}"""
+    found = kernels(body, f"%a: {given or kind}, %c: {kind}, %m: tensor<64xf32>", kind)
+    assert found[-2:] == ["linalg.reduce", "arith.mulf"]
+    return found[:-2]
+
+
+def test_short_operations_are_repeated_rather_than_stored() -> None:
+    kind, narrow = "tensor<64x96xf32>", "tensor<64x96xbf16>"
+    assert repeated(f"%d = arith.subf %a, %b0 : {kind}") == []
+    assert repeated(f"%d = arith.extf %a : {narrow} to {kind}", given=narrow) == []
+    assert repeated(f"%d = arith.subf %a, %c : {kind}") == ["arith.subf"]
+    assert repeated(f"%d = math.exp %a : {kind}") == ["math.exp"]
+    wide = "tensor<64x96xf64>"
+    assert repeated(f"%d = arith.truncf %a : {wide} to {kind}", given=wide) == ["arith.truncf"]
+
+
 def test_what_a_convolution_adds_to_is_not_stored() -> None:
     """Its sums begin at a number."""
     image, result = "tensor<1x9x9x16xf32>", "tensor<1x9x9x8xf32>"
