@@ -9,14 +9,16 @@ first dimension of `256x1024x4`, which are one row of 4096, and the elements of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...ir.linear_forms import Linear, linear
 from ..scalar_ops.scalars import is_scalar_operation
 from .static_values import constant_attribute
 from .writer import Indices, KernelWriter
@@ -31,6 +33,31 @@ def merge_loops(
     fused into it, has them as neighbouring dimensions or has neither. Its trip count is 1 then.
     """
     return _merged(sizes, loops, partial(_are_neighbours, writer, view))
+
+
+def without_unit_windows(view: StructuredView, sizes: Indices) -> StructuredView:
+    """Return a view whose sums of indices leave out loops of one turn: `d2 + d5` is `d2`.
+
+    A convolution with a window of one element is a matrix product then, whose rows of pixels are
+    neighbouring dimensions.
+    """
+    units = {loop for loop, size in enumerate(sizes) if size == 1}
+
+    def folded(affine_map: AffineMap) -> AffineMap:
+        results = tuple(_without(each, units) for each in affine_map.results)
+        return AffineMap(affine_map.num_dims, affine_map.num_symbols, results)
+
+    return replace(view, maps=tuple(map(folded, view.maps)))
+
+
+def _without(expression: AffineExpr, units: Set[int]) -> AffineExpr:
+    """Return the only loop of an index beside some loops that stay at 0, else the index."""
+    form = linear(expression)
+    if form is None:
+        return expression
+    kept = {loop: number for loop, number in form.coefficients.items() if loop not in units}
+    loop = Linear(kept, form.constant).plain_loop
+    return expression if loop is None else AffineExpr.dimension(loop)
 
 
 def merge_dimensions(writer: KernelWriter, results: Sequence[SSAValue]) -> Indices:

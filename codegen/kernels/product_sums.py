@@ -85,8 +85,13 @@ class Operand:
     factor: Factor
     is_vector: bool
     is_stored: bool
-    is_contiguous: bool = True
-    """Whether the elements of a vector are adjacent in memory."""
+    stride: int = 1
+    """How far apart the elements of a vector are in a row, 0 if they are in several rows."""
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements of a vector are adjacent in memory."""
+        return self.stride == 1
 
     @property
     def loaded(self) -> Element:
@@ -120,13 +125,13 @@ def operand_of(
         index = linear(along[0])
         stride = 0 if index is None else index.coefficients.get(row, 0)
         is_row = stride > 0 and len(along) == 1
-        is_contiguous = stride == 1 and along[0] == affine_map.results[-1]
+        in_row = stride if along[0] == affine_map.results[-1] else 0
         is_plain = element.is_float or (
             element.width in NATIVE_WIDTHS and element.width <= total.width
         )
         if not (is_row and stored and is_plain and shape_of(value)):
             return None
-        return Operand(value, affine_map, element, factor, True, stored, is_contiguous)
+        return Operand(value, affine_map, element, factor, True, stored, in_row)
     return Operand(value, affine_map, element, factor, False, stored)
 
 

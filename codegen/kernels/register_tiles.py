@@ -31,6 +31,7 @@ from ..scalar_ops.primitives import LAST_SCOPE
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
+from .merged_loops import merge_loops, without_unit_windows
 from .product_sums import (
     TOTALS,
     Operand,
@@ -43,8 +44,8 @@ from .product_sums import (
     product_factors,
     rows_in_cache,
 )
-from .tile_shapes import TileShape, rows_of_copy, strip_shapes, tile_shape
-from .tiled_loops import Span, even_part, loops_over, tile_spans
+from .tile_shapes import TileShape, narrow_rows, rows_of_copy, strip_shapes, tile_shape
+from .tiled_loops import Span, even_part, loops_over, tile_spans, tiles_of_loop
 from .writer import Indices, KernelWriter
 
 MAX_STRIP_DEPTH = 1024
@@ -96,10 +97,12 @@ class RegisterTiles:
         row: int,
     ) -> None:
         self.writer, self.code, self.view = writer, writer.code, view
-        self.operands, self.total, self.sizes, self.row = operands, total, sizes, row
+        self.operands, self.total, self.row = operands, total, row
         loops = range(len(sizes))
         parallels = [each for each in loops if view.iterators[each] is IteratorType.PARALLEL]
-        self.reductions = [each for each in loops if each not in parallels]
+        sizes, self.reductions = merge_loops(writer, view, sizes, view.reduction_loops)
+        self.sizes, parallels = merge_loops(writer, view, sizes, parallels)
+        sizes = self.sizes
         outer = [each for each in parallels if each != row]
         shared = [each for each in operands if each.is_vector]
         counts = [[loop for loop in outer if not each.uses(loop)] for each in shared]
@@ -111,10 +114,11 @@ class RegisterTiles:
         self.outer = [loop for loop in outer if loop not in repeated]
         self.paired = paired_loop(operands, self.shared, self.reductions, sizes, total)
         columns = sizes[row]
+        self.most_rows = rows_in_cache(operands, self.fold, sizes[self.fold or 0])
         self.tile = tile_shape(
             total,
             columns,
-            rows_in_cache(operands, self.fold, sizes[self.fold or 0]),
+            self.most_rows,
             has_vectors=len(shared) > 1,
             is_paired=self.paired is not None,
         )
@@ -209,7 +213,8 @@ class RegisterTiles:
         """Return the loops that are cut into tiles of work, outermost first, and piece lengths."""
         cuts = [(loop, 1) for loop in self.outer if self.sizes[loop] != 1][:2]
         long = [loop for loop in self.repeated if self.sizes[loop] != 1]
-        rows = self.tile.rows * (1 if self.depth <= SHALLOW else ROW_CHUNK)
+        most = narrow_rows(self.tile, self.most_rows)
+        rows = most if self.depth <= SHALLOW else ROW_CHUNK * self.tile.rows
         if long:
             inner = 1
             for loop in (*long[1:], self.fold):
@@ -219,7 +224,7 @@ class RegisterTiles:
         elif self.fold is not None:
             size = self.sizes[self.fold]
             if isinstance(size, int) and size > rows:
-                rows = even_part(size, rows, self.tile.rows)
+                rows = even_part(size, rows, most)
             cuts.append((self.fold, rows))
         cuts.append((self.row, STRIP_CHUNK * self.tile.columns))
         return cuts
@@ -240,7 +245,8 @@ class RegisterTiles:
         code = self.code
         start, stop = spans[self.row]
         size = self.sizes[self.row]
-        for shape in strip_shapes(self.tile, size, is_paired=self.paired is not None):
+        is_paired = self.paired is not None
+        for shape in strip_shapes(self.tile, size, self.most_rows, is_paired=is_paired):
             width = shape.columns
             if isinstance(size, int) and size < width:
                 continue
@@ -297,23 +303,13 @@ class RegisterTiles:
         if fold is None:
             self._tile_of_sums([point], shape, scratch)
             return
-        size, rows = self.sizes[fold], shape.rows
-        start, stop = spans.get(fold, (0, size))
-        left = size % rows if isinstance(size, int) else 1
-        whole = code.floor_divide(code.subtract(stop, start), rows)
-        end = code.add(start, code.multiply(whole, rows))
-        if left and isinstance(size, int) and fold not in spans:
-            # Several tiles with one row less beat one with few rows: 56 is 6 * 6 + 4 * 5.
-            fewer = (rows - left) * (rows - 1)
-            if fewer <= size:
-                end, left = size - fewer, rows - 1
-        for first, last, count in ((start, end, rows), (end, stop, left)):
-            if count and first != last:
-                with code.loop(first, last, count) as index:
-                    points = [list(point) for _ in range(count)]
-                    for row, each in enumerate(points):
-                        each[fold] = code.add(index, row)
-                    self._tile_of_sums(points, shape, scratch)
+        span = spans.get(fold, (0, self.sizes[fold]))
+        for first, last, count in tiles_of_loop(code, span, self.sizes[fold], shape.rows):
+            with code.loop(first, last, count) as index:
+                points = [list(point) for _ in range(count)]
+                for row, each in enumerate(points):
+                    each[fold] = code.add(index, row)
+                self._tile_of_sums(points, shape, scratch)
 
     # One tile ---------------------------------------------------------------------------------
 
@@ -333,7 +329,7 @@ class RegisterTiles:
         code, point = self.code, list(point)
         loops = self._strip_loops()
         with self._over(loops, point, self._terms_of_strip()):
-            if not self.shared.is_contiguous:
+            if self.shared.stride not in (1, 2):
                 self._pack_numbers(point, shape, scratch)
                 return
             for vector in range(shape.vectors):
@@ -383,7 +379,8 @@ class RegisterTiles:
         indices = self.writer.apply_map(operand.map, tuple(at))
         position = code.linear(indices, self.writer.shape(operand.value))
         element = operand.loaded
-        return self.writer.load_vector(operand.value, position, element, self.total, shape.lanes)
+        loaded = operand.value, position, element, self.total, shape.lanes
+        return self.writer.load_vector(*loaded, operand.stride)
 
     def _splat(self, operand: Operand, point: Sequence[Term], lanes: int) -> Term:
         """Return one number of an operand, or a pair of adjacent ones, in all lanes."""
@@ -467,6 +464,7 @@ def register_tiles(
     Raises OperationError for unsupported element types.
     """
     factors = product_factors(view.body)
+    is_convolution, view = has_windows(view), without_unit_windows(view, sizes)
     if factors is None or len(view.outputs) != 1 or written_loops(view) is None:
         return None
     total = writer.element_of(view.outputs[0])
@@ -492,7 +490,7 @@ def register_tiles(
     if not depth or work < MIN_WORK or (columns in (0, 1)):
         return None
     tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
-    if depth > MAX_STRIP_DEPTH and not (tiles.is_in_place or has_windows(view) or tiles.is_small):
+    if depth > MAX_STRIP_DEPTH and not (tiles.is_in_place or is_convolution or tiles.is_small):
         return None
     if any(not each.is_contiguous and each is not tiles.shared for each in (left, right)):
         return None

@@ -59,16 +59,29 @@ def rows_of_copy(tile: TileShape, depth: int, *, is_contiguous: bool) -> int:
     return MIN_ROWS_OF_FEW_TERMS if depth <= FEW_TERMS else MIN_GATHERED_ROWS
 
 
-def strip_shapes(tile: TileShape, columns: Term, *, is_paired: bool) -> list[TileShape]:
-    """Return the shapes of strips: whole tiles, single vectors, then the remaining columns."""
+def narrow_rows(tile: TileShape, rows: Term) -> int:
+    """Return the rows of a tile of single vectors, given the most that the cache holds.
+
+    It needs as many sums as a whole tile, since each waits for the one before.
+    """
+    most = 2 * tile.rows
+    return most if isinstance(rows, int) and rows >= most else tile.rows
+
+
+def strip_shapes(tile: TileShape, columns: Term, rows: Term, *, is_paired: bool) -> list[TileShape]:
+    """Return the shapes of strips: whole tiles, single vectors, then the remaining columns.
+
+    `rows` are the most that the cache holds.
+    """
     shapes = [tile] if tile.vectors > 1 else []
-    shapes.append(TileShape(tile.rows, 1, tile.lanes))
+    narrow = narrow_rows(tile, rows)
+    shapes.append(TileShape(narrow, 1, tile.lanes))
     if not isinstance(columns, int):
-        return [*shapes, TileShape(tile.rows, 1, 1)]
+        return [*shapes, TileShape(narrow, 1, 1)]
     lanes, rest = tile.lanes, columns % tile.lanes
     while rest:
         lanes = _rest_lanes(lanes, rest, is_paired)
-        shapes.append(TileShape(tile.rows, 1, lanes))
+        shapes.append(TileShape(narrow, 1, lanes))
         rest %= lanes
     return shapes
 

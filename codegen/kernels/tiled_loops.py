@@ -92,6 +92,29 @@ def even_part(size: int, most: int, multiple: int = 1) -> int:
     return -(-size // (count * multiple)) * multiple
 
 
+def tiles_of_loop(
+    code: AstBuilder, span: Span, size: Term, most: int
+) -> list[tuple[Term, Term, int]]:
+    """Return tiles that cover a span of a loop: where those of one length begin, end, the length.
+
+    Several tiles with one point less beat one with few points: 56 points, at most 6 at once, are 6
+    tiles of 6 and 4 of 5. `size` is that of the whole loop; a span is all of it, or its tiles of
+    `most` points end where another span begins.
+    """
+    start, stop = span
+    if isinstance(size, int) and (start, stop) == (0, size):
+        count = -(-size // most)
+        length = -(-size // count)
+        end: Term = size - (count * length - size) * (length - 1)
+        shorter = length - 1
+    else:
+        length, shorter = most, size % most if isinstance(size, int) else 1
+        whole = code.multiply(code.floor_divide(code.subtract(stop, start), most), most)
+        end = code.add(start, whole)
+    tiles = [(start, end, length), (end, stop, shorter)]
+    return [(first, last, count) for first, last, count in tiles if count and first != last]
+
+
 def extent_of_tile(code: AstBuilder, size: Term, start: Term, most: int) -> Term:
     """Return the points of a tile of at most `most` points of a loop: less at the end."""
     if isinstance(size, int) and size % most == 0:

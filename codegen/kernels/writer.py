@@ -149,14 +149,17 @@ class KernelWriter:
         )
 
     def load_vector(
-        self, value: SSAValue, position: Term, element: Element, total: Element, lanes: int
+        self,
+        value: SSAValue,
+        position: Term,
+        element: Element,
+        total: Element,
+        lanes: int,
+        stride: int = 1,
     ) -> Term:
-        """Return `lanes` elements of a stored tensor as a vector, widened to the type `total`.
-
-        `position` is the row-major position of the first.
-        """
-        binding = self._binding(value)
-        primitive = f"vload_{element.name}_{total.name}_{lanes}_{binding}"
+        """Return elements from a position on, `stride` (1 or 2) apart, as a vector of `total`."""
+        binding, family = self._binding(value), "vload" if stride == 1 else "vloadeven"
+        primitive = f"{family}_{element.name}_{total.name}_{lanes}_{binding}"
         return self.code.call(primitive, f"b{binding}", position)
 
     def load_splat(

@@ -260,6 +260,28 @@ def _vector_load(names: Sequence[str]) -> Primitive:
     )
 
 
+def _even_load(names: Sequence[str]) -> Primitive:
+    """Return `vloadeven_element_total_lanes_binding(base, index)`: every second element, widened.
+
+    It reads two vectors that overlap in one element, and nothing beyond the last element.
+    """
+    (element, total), (lanes, binding) = _parsed(names, 2)
+    found = [2 * each if 2 * each < lanes else 2 * each + 1 for each in range(lanes)]
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index = values
+        halves: list[Any] = []
+        for start in (0, lanes - 1):
+            at = builder.add(index, ir.Constant(_WORD, start))
+            place = vector_address(builder, base, at, element, lanes)
+            halves.append(builder.load(place, align=element.storage_bytes))
+            _annotate(builder.module, halves[-1], binding)
+        order = ir.Constant(ir.VectorType(ir.IntType(32), lanes), found)
+        return widened(builder, builder.shuffle_vector(*halves, order), element, total)
+
+    return Primitive((_WORD, _WORD), emit)
+
+
 def _vector_store(names: Sequence[str]) -> Primitive:
     """Return `vstore_element_lanes_binding(base, index, vector)`."""
     (element,), (lanes, binding) = _parsed(names, 1)
@@ -384,6 +406,7 @@ _FAMILIES: dict[str, Family] = {
     "vadd": _vector_add,
     "vdot": _vector_dot,
     "vload": _vector_load,
+    "vloadeven": _even_load,
     "vloadpair": _pair_load,
     "vloadsplat": _splat_load,
     "vmuladd": _vector_multiply_add,

@@ -9,6 +9,8 @@ from mesh_opt import api
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import panel_products, reduction_loops, register_tiles
 from mesh_opt.codegen.microkernels import vectors
+from mesh_opt.codegen.microkernels.products import tile_of
+from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
 
 Types = list[str]
@@ -164,6 +166,41 @@ TILES = {
         ("extsi", "extui"),
         "5",
     ),
+    "strided_window_of_every_rest": (
+        tensors("3x9x43xf32", "37x3x2x3xf32", "37x4x21xf32"),
+        "fhwcab",
+        ["c, h * 2 + a, w * 2 + b", "f, c, a, b", "f, h, w"],
+        (),
+        "-0.0",
+    ),
+    "strided_window_of_bf16": (
+        tensors("2x2x63xbf16", "19x2x1x3xf32", "19x1x31xf32"),
+        "fhwcab",
+        ["c, h * 2 + a, w * 2 + b", "f, c, a, b", "f, h, w"],
+        ("extf",),
+        "",
+    ),
+    "window_of_one_pixel": (
+        tensors("2x9x5x7xf32", "29x9x1x1xf32", "2x29x5x7xf32"),
+        "nfhwcab",
+        ["n, c, h + a, w + b", "f, c, a, b", "n, f, h, w"],
+        (),
+        "0.0",
+    ),
+    "window_of_one_strided_pixel": (
+        tensors("2x9x5x7xf64", "29x9x1x1xf64", "2x29x3x4xf64"),
+        "nfhwcab",
+        ["n, c, h * 2 + a, w * 2 + b", "f, c, a, b", "n, f, h, w"],
+        (),
+        "",
+    ),
+    "window_of_the_image": (
+        tensors("20x3x4x5xf32", "3x4x5x17xf32", "20x1x1x17xf32"),
+        "nhwfcab",
+        ["n, c, h + a, w + b", "c, a, b, f", "n, h, w, f"],
+        (),
+        "",
+    ),
     "chunks_of_terms": (
         tensors("140x5x11xf32", "23x140x3x3xf32", "23x3x9xf32"),
         "fhwcab",
@@ -220,6 +257,34 @@ def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check(product(*TILES[name]))
     assert written
     assert any(each.chunk for each in written) == name.startswith("chunks")
+
+
+def test_pixels_of_an_image_are_one_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of 7 would fill no vectors; neither would the window's loops do anything."""
+    written: list[register_tiles.RegisterTiles] = []
+    write = register_tiles.RegisterTiles.write
+    monkeypatch.setattr(
+        register_tiles.RegisterTiles, "write", lambda self: written.append(self) or write(self)
+    )
+    check(product(*TILES["window_of_one_pixel"]))
+    assert {each.sizes[each.row] for each in written} == {35}
+
+
+@pytest.mark.parametrize("rows", [13, 18, 25, 192, 230])
+def test_tiles_of_one_vector(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have as many sums as tiles of two, and every row is in one of them."""
+    counts: set[int] = set()
+    tile_of_sums = register_tiles.RegisterTiles._tile_of_sums
+
+    def record(self, points, shape, scratch):
+        counts.add(len(points) * shape.vectors)
+        tile_of_sums(self, points, shape, scratch)
+
+    monkeypatch.setattr(register_tiles.RegisterTiles, "_tile_of_sums", record)
+    lanes = tile_of(F32).lanes
+    types = tensors(f"{rows}x13xf32", f"13x{lanes}xf32", f"{rows}x{lanes}xf32")
+    check(product(types, "mnk", MATRICES))
+    assert max(counts) > tile_of(F32).rows or rows <= tile_of(F32).rows
 
 
 @pytest.mark.parametrize("rows", [400, 1153])
