@@ -26,6 +26,7 @@ from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
 from .fourier import FOURIER, write_fourier
+from .index_tables import with_index_tables
 from .joint_reductions import joint_reduction
 from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
@@ -163,6 +164,7 @@ def _in_pieces(
     """Return a kernel whose innermost loop is cut, and where its conditions change."""
     inner = partial(_store_at, writer, results)
     tiles = write_tiled_loops(writer.code, merge_dimensions(writer, results), inner, breaks)
+    writer.code.body = with_index_tables(writer.code, writer.code.body)
     return writer.finish(tiles), writer.code.splits
 
 

@@ -10,6 +10,7 @@ import pytest
 from loop_programs import IDENTITY, counted, loops, main
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.codegen.kernels import loop_nests
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 
@@ -381,3 +382,63 @@ def test_errors_of_equal_kernels_name_their_own_lines(pipeline: str) -> None:
     for inputs, line in zip(([bad, good], [good, bad]), lines, strict=True):
         with pytest.raises(api.ExecutionError, match=f":{line}:16: error: .* has index 5"):
             main(counted(5), *inputs)
+
+
+RESIZED = """func.func @main(%a: tensor<{a}>, %s: tensor<{rows}xf32>)
+    -> tensor<{rows}x{middle}x{columns}xf32> {{
+  %e = tensor.empty() : tensor<{rows}x{middle}x{columns}xf32>
+  %c = arith.constant {scale} : f32
+  %r = linalg.generic {{indexing_maps = [affine_map<(i, j, k) -> (i)>,
+      affine_map<(i, j, k) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%s : tensor<{rows}xf32>) outs(%e : tensor<{rows}x{middle}x{columns}xf32>) {{
+  ^bb0(%x: f32, %o: f32):
+    %j = linalg.index 1 : index
+    %k = linalg.index 2 : index
+    %i0 = arith.index_cast %k : index to i64
+    %i1 = arith.sitofp %i0 : i64 to f32
+    %i2 = arith.mulf %i1, %c : f32
+    %i3 = math.floor %i2 : f32
+    %i4 = arith.fptosi %i3 : f32 to i64
+    %i5 = arith.index_cast %i4 : i64 to index
+    %y = tensor.extract %a[%j, %i5] : tensor<{a}>
+    %w = arith.mulf %y, %i2 : f32
+    %v = arith.addf %w, %x : f32
+    linalg.yield %v : f32
+  }} -> tensor<{rows}x{middle}x{columns}xf32>
+  return %r : tensor<{rows}x{middle}x{columns}xf32>
+}}"""
+"""`a[j, floor(k * scale)] * (k * scale) + s[i]`."""
+
+
+@pytest.mark.parametrize("a", ["5x7xf32", "5x?xf32"])
+@pytest.mark.parametrize("scale", ["0.5", "-0.1", "2.0"])
+@pytest.mark.parametrize(("middle", "columns"), [(5, 13), (0, 13), (6, 13)])
+def test_indices_of_a_row_are_computed_once(
+    a: str, scale: str, middle: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are those of each element, and so is the first wrong one; rows that do not exist fail
+    not at all."""
+    rows, tables = 3, list[bool]()
+    write = loop_nests.with_index_tables
+
+    def record(code, body):
+        found = write(code, body)
+        tables.append(found != body)
+        return found
+
+    monkeypatch.setattr(loop_nests, "with_index_tables", record)
+    text = RESIZED.format(a=a, scale=scale, rows=rows, middle=middle, columns=columns)
+    rng = np.random.default_rng(3)
+    inputs = [rng.normal(size=each).astype(np.float32) for each in ((5, 7), rows)]
+    program = api.compile(text, ())
+    native = CompiledProgram(program.module)
+    try:
+        (expected,) = run(program.module, "main", inputs)
+    except OperationError as error:
+        with pytest.raises(OperationError) as refused:
+            native.run("main", inputs)
+        assert str(refused.value) == str(error)
+    else:
+        (found,) = native.run("main", inputs)
+        np.testing.assert_array_equal(found, expected)
+    assert any(tables) or "?" in a
