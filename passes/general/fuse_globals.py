@@ -13,7 +13,7 @@ access either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -38,11 +38,11 @@ def fuse_globals(module: ModuleOp) -> None:
 
 @dataclass(eq=False)
 class _Group:
-    """Stores of one value; `closed_to` are the globals that were accessed since the first."""
+    """Stores of one value beside each other; `start` is the position of the first."""
 
     value: SSAValue
+    start: int
     names: set[str] = field(default_factory=set[str])
-    closed_to: set[str] = field(default_factory=set[str])
 
 
 def _equal_globals(variables: Mapping[str, GlobalAccesses]) -> list[list[str]]:
@@ -53,56 +53,51 @@ def _equal_globals(variables: Mapping[str, GlobalAccesses]) -> list[list[str]]:
         for group in _groups(block) if block is not None else ():
             for name in group.names & variables.keys():
                 beside[name] = beside.get(name, group.names) & group.names
-    classes: list[list[str]] = []
+    positions = {name: position for position, name in enumerate(variables)}
+    classes: dict[str, list[str]] = {}
     for name in variables:
-        for each in classes:
-            first = each[0]
-            if (
-                name in beside.get(first, ())
-                and first in beside.get(name, ())
-                and _kind(variables[first].op) == _kind(variables[name].op)
-            ):
-                each.append(name)
+        firsts = sorted(beside.get(name, set()) & classes.keys(), key=positions.__getitem__)
+        for first in firsts:
+            if name in beside[first] and _kind(variables[first].op) == _kind(variables[name].op):
+                classes[first].append(name)
                 break
         else:
-            classes.append([name])
-    return classes
+            classes[name] = [name]
+    return list(classes.values())
 
 
 def _groups(block: Block) -> Iterator[_Group]:
-    """Yield the stores of a block in groups beside each other."""
-    current: list[_Group] = []
-    for op in block.ops:
+    """Yield the stores of a block in groups beside each other.
+
+    An access ends the group of its global. A store joins a group of its value if nothing has
+    accessed its global since the group started.
+    """
+    groups: dict[str, _Group] = {}
+    of_value: dict[SSAValue, list[_Group]] = {}
+    last_access: dict[str, int] = {}
+    for position, op in enumerate(block.ops):
         touched = accessed_in(op)
         if touched is None:
-            yield from current
-            current = []
-        elif touched:
-            yield from (group for group in current if group.names & touched)
-            current = [group for group in current if not group.names & touched]
-            _add(op, touched, current)
-    yield from current
-
-
-def _add(op: Operation, touched: Iterable[str], groups: list[_Group]) -> None:
-    """Add a store to the group of its value, and close the others to the globals touched."""
-    is_store = op.name == GLOBAL_STORE
-    joined = next(
-        (
-            group
-            for group in groups
-            if is_store and group.value is op.operands[0] and group.closed_to.isdisjoint(touched)
-        ),
-        None,
-    )
-    for group in groups:
-        if group is not joined:
-            group.closed_to.update(touched)
-    if joined is None and is_store:
-        joined = _Group(op.operands[0])
-        groups.append(joined)
-    if joined is not None:
-        joined.names.update(touched)
+            yield from dict.fromkeys(groups.values())
+            groups, of_value = {}, {}
+            continue
+        for group in {groups[name] for name in touched & groups.keys()}:
+            yield group
+            of_value[group.value].remove(group)
+            for name in group.names:
+                del groups[name]
+        if op.name == GLOBAL_STORE:
+            (name,), value = touched, op.operands[0]
+            since = last_access.get(name, -1)
+            candidates = of_value.setdefault(value, [])
+            joined = next((each for each in candidates if each.start > since), None)
+            if joined is None:
+                joined = _Group(value, position)
+                candidates.append(joined)
+            joined.names.add(name)
+            groups[name] = joined
+        last_access.update(dict.fromkeys(touched, position))
+    yield from dict.fromkeys(groups.values())
 
 
 def _kind(variable: Operation) -> tuple[object, ...]:
