@@ -22,7 +22,7 @@ from .in_place import in_place_versions
 from .index_ranges import is_scalar_code
 from .kernel_text import RESUMES, RUNNING, TURN, TileCount
 from .loop_forms import carried_tensors, turns_of_section
-from .slice_loops import updates_slices, write_slices
+from .slice_loops import is_only_written, updates_slices, write_elements, write_slices
 from .static_values import constant_attribute, shape_of
 from .writer import KernelWriter
 
@@ -74,6 +74,7 @@ class _Loop:
         self.writer, self.code, self.operation = writer, writer.code, operation
         self._initial = initial_values(operation)
         self._slices: Sequence[tuple[SSAValue, SSAValue]] = ()
+        self._few_elements: Sequence[tuple[SSAValue, SSAValue]] = ()
         self._copied = [result for _, result in carried_tensors(operation)]
         versions = in_place_versions(operation)
         if versions is None:
@@ -103,8 +104,11 @@ class _Loop:
             self._slices = updates
             self.writer.updated_in_place.update(tensors)
         else:
-            self._copied.clear()
-            small.update(tensor for tensor, _ in tensors)
+            self._few_elements = [each for each in updates if is_only_written(*each)]
+            tables = {tensor for tensor, _ in self._few_elements}
+            small.update(tensor for tensor, _ in tensors if tensor not in tables)
+            self._copied = [result for tensor, result in tensors if tensor in tables]
+            self.writer.updated_in_place.update(each for each in tensors if each[0] in tables)
         is_outer = self.writer.is_fused
         self.writer.is_fused = lambda value: (
             is_outer(value)
@@ -167,6 +171,7 @@ class _Loop:
         following = self.write_block(self.operation.regions[0].block, names, (turn,))
         if self._slices:
             write_slices(self.writer, self._slices)
+        write_elements(self.writer, self._few_elements)
         self.set_variables(following)
 
     def set_variables(self, values: Sequence[Term]) -> None:

@@ -23,7 +23,7 @@ from ...ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
 from ...ir.value_flow import carried_arguments, initial_values, passed_values
 from .in_place import in_place_versions
 from .index_ranges import is_scalar_code, most_turns, unproven
-from .slice_loops import SLICE_OPERATIONS, updates_slices
+from .slice_loops import SLICE_OPERATIONS, is_only_written, source_of, updates_slices
 from .static_values import constant_attribute, shape_of
 
 MAX_STEPS = 1 << 28
@@ -167,15 +167,21 @@ def updates_small_tensors(
         %n = tensor.concat dim(0) %b, %c, %d
         scf.yield %n
 
-    Each element is a variable while the loop runs. `is_pointwise` tells whether elements of an
-    operation's results can be computed alone.
+    Each element is a variable while the loop runs. Tensors of any size may be carried, too, if a
+    turn only writes a few elements of them, as the rows that a scan stacks. `is_pointwise` tells
+    whether elements of an operation's results can be computed alone.
     """
+    pairs = list(zip(carried, yielded, strict=True))
+    tables = [new for tensor, new in pairs if is_only_written(tensor, new)]
+    small = [shape_of(tensor) for tensor, new in pairs if new not in tables]
     shapes = [shape_of(each) for each in carried]
-    steps = [each for each in block.ops if each is not block.last_op]
+    inserts = {new.owner for new in tables}
+    steps = [each for each in block.ops if each is not block.last_op and each not in inserts]
     return (
-        bool(carried)
+        bool(small)
         and all(min(shape, default=0) >= 0 for shape in shapes)
-        and sum(map(prod, shapes)) <= MAX_ELEMENTS
+        and sum(map(prod, small)) <= MAX_ELEMENTS
+        and all(prod(shape_of(source_of(new))) <= MAX_ELEMENTS for new in tables)
         and _operations(block) <= MAX_OPERATIONS
         and all(_is_known(each, block, is_pointwise) for each in steps)
         and len({shape_of(new) for new in yielded} | set(shapes)) == len(set(shapes))
@@ -183,9 +189,10 @@ def updates_small_tensors(
 
 
 def _operations(block: Block) -> int:
-    """Return the number of operations in a block and its branches."""
+    """Return the number of operations with code in a block and its branches."""
     inner = (each for op in block.ops if op.name in CHOICES for each in op.regions)
-    return len(block.ops) + sum(_operations(each) for region in inner for each in region.blocks)
+    own = sum(op.name not in ("arith.constant", "tensor.empty") for op in block.ops)
+    return own + sum(_operations(each) for region in inner for each in region.blocks)
 
 
 def _is_known(

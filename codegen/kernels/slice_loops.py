@@ -16,6 +16,7 @@ slice, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -61,6 +62,19 @@ def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[
             for shape in shapes
         )
         and all(map(turn.is_part_of_update, block.ops))
+    )
+
+
+def is_only_written(tensor: SSAValue, new: SSAValue) -> bool:
+    """Return whether all that a turn does with a carried tensor is to write a slice of it."""
+    insert = new.owner
+    return (
+        isinstance(insert, Operation)
+        and insert.name == "tensor.insert_slice"
+        and insert.operands[1] is tensor
+        and tensor.has_one_use()
+        and new.has_one_use()
+        and _is_static_unit_stride_slice(insert, tensor, insert.operands[0])
     )
 
 
@@ -225,6 +239,19 @@ def write_slices(writer: KernelWriter, updates: Sequence[tuple[SSAValue, SSAValu
         for (tensor, new), element in zip(updates, elements, strict=True):
             place = indices if source_of(new) is new else _place(writer, new, indices)
             position = code.linear(place, writer.shape(tensor))
+            writer.store(writer.updated_in_place[tensor], position, element)
+
+
+def write_elements(writer: KernelWriter, updates: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+    """Write slices whose elements are variables, or computed from variables, one by one.
+
+    `updates` are as for `write_slices`; the turn reads none of the carried tensors.
+    """
+    for tensor, new in updates:
+        source = source_of(new)
+        for indices in product(*map(range, shape_of(source))):
+            position = writer.code.linear(_place(writer, new, indices), writer.shape(tensor))
+            element = writer.element(source, indices)
             writer.store(writer.updated_in_place[tensor], position, element)
 
 

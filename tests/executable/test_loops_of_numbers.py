@@ -179,6 +179,69 @@ def test_other_elements(size: int, written: list[str]) -> None:
     assert bool(written) == (size <= 16)
 
 
+@pytest.mark.parametrize("size", [2, 3, 16, 17])
+@pytest.mark.parametrize("turns", [1, 9])
+def test_rows_of_tables(
+    size: int, turns: int, written: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scan: a small tensor whose elements depend on others, and rows of what each turn finds."""
+    monkeypatch.setattr(loop_forms, "MAX_STEPS", 300)
+    monkeypatch.setattr(loop_forms, "SECTION_STEPS", 400)
+    row, tables = f"tensor<{size}xf32>", f"tensor<9x{size}xf32>, tensor<9xf32>"
+    types = f"{row}, {tables}, f32"
+    shifted = f"""%h = tensor.extract_slice %v[1] [{size - 1}] [1] : {row} to tensor<{size - 1}xf32>
+    %g = tensor.extract_slice %v[0] [1] [1] : {row} to tensor<1xf32>
+    %q = tensor.concat dim(0) %h, %g : (tensor<{size - 1}xf32>, tensor<1xf32>) -> {row}"""
+    text = function(
+        [row, f"tensor<9x{size}xf32>", "tensor<9xf32>"],
+        types,
+        f"""  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %turns = arith.constant {turns} : index
+  %zero = arith.constant 0.0 : f32
+  %0, %1, %2, %3 = scf.for %i = %c0 to %turns step %c1
+      iter_args(%v = %a0, %rows = %a1, %firsts = %a2, %x = %zero) -> ({types}) {{
+    {shifted}
+    %w = arith.addf %q, %a0 : {row}
+    %e = tensor.extract %w[%c0] : {row}
+    %y = arith.subf %e, %x : f32
+    %old = tensor.insert_slice %v into %rows[%i, 0] [1, {size}] [1, 1]
+        : {row} into tensor<9x{size}xf32>
+    %one = tensor.extract_slice %w[0] [1] [1] : {row} to tensor<1xf32>
+    %new = tensor.insert_slice %one into %firsts[%i] [1] [1] : tensor<1xf32> into tensor<9xf32>
+    scf.yield %w, %old, %new, %y : {types}
+  }}
+  return %0, %1, %2, %3 : {types}""",
+    )
+    check(text)
+    assert bool(written) == (size <= 16)
+
+
+@pytest.mark.parametrize("read", ["%rows[%c0, %c0]", "%old[%i, %c0]"])
+def test_rows_that_are_read(read: str, written: list[str]) -> None:
+    """A table that a turn also reads is in memory: each operation is a kernel of its own."""
+    text = function(
+        ["tensor<3xf32>", "tensor<9x3xf32>"],
+        "tensor<3xf32>, tensor<9x3xf32>",
+        f"""  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %turns = arith.constant 9 : index
+  %0, %1 = scf.for %i = %c0 to %turns step %c1 iter_args(%v = %a0, %rows = %a1)
+      -> (tensor<3xf32>, tensor<9x3xf32>) {{
+    %h = tensor.extract_slice %v[1] [2] [1] : tensor<3xf32> to tensor<2xf32>
+    %old = tensor.insert_slice %v into %rows[%i, 0] [1, 3] [1, 1]
+        : tensor<3xf32> into tensor<9x3xf32>
+    %e = tensor.extract {read} : tensor<9x3xf32>
+    %g = tensor.from_elements %e : tensor<1xf32>
+    %q = tensor.concat dim(0) %h, %g : (tensor<2xf32>, tensor<1xf32>) -> tensor<3xf32>
+    scf.yield %q, %old : tensor<3xf32>, tensor<9x3xf32>
+  }}
+  return %0, %1 : tensor<3xf32>, tensor<9x3xf32>""",
+    )
+    check(text)
+    assert not written
+
+
 def test_computed_index(written: list[str]) -> None:
     """An element at a computed index is read from memory."""
     body = SHIFTED.format(5, 4).replace(
