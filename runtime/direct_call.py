@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .abi.arguments import IN_PLACE, ArrayKind
+from .abi.arguments import IN_PLACE, ArrayKind, on_one_device
 from .abi.arrays import Array, Words
 from .abi.memory import as_numbers
 from .abi.native_code import source_of
@@ -176,7 +176,10 @@ class DirectCall:
         """Run the function and return its results; `None` if native code rejects the inputs."""
         device = self._device
         entry, machine = device.entry, device.machine
-        arrays = tuple(inputs)  # Before the lock is held: the inputs may be computed by a call.
+        # Before the lock is held: the inputs may be computed by a call.
+        arrays = tuple(
+            [each if each.__class__ is np.ndarray else on_one_device(each) for each in inputs]
+        )
         copied = [np.empty(shape, dtype) for shape, dtype in self._copied]
         with self._turn.checked():
             machine.reset()

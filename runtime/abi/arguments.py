@@ -57,7 +57,7 @@ class InputTypes:
                     break
             else:
                 return arrays
-        own = [_on_one_device(each) for each in inputs]
+        own = [on_one_device(each) for each in inputs]
         return [np.asarray(each, order="C") for each in checked_inputs(self._types, own)]
 
     def checked_for_devices(
@@ -91,7 +91,7 @@ class InputTypes:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{function} takes {count} input{plural}, got {len(given)}")
         for value in given:
-            if value.__class__ is not np.ndarray and value.__class__ is not DeviceArray:
+            if value.__class__ is not np.ndarray and not isinstance(value, DeviceArray):
                 break
         else:
             return given
@@ -116,7 +116,7 @@ def _array(index: int, value: Any, kind: ValueType) -> Array | DeviceArray:
     return converted(f"input {index}", value, kind)
 
 
-def _on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
+def on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
     """Return the only shard of a DeviceArray without a sharding; other values unchanged."""
     return value.shards[0] if isinstance(value, DeviceArray) and value.sharding is None else value
 

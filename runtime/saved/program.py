@@ -311,7 +311,9 @@ class SavedProgram:
         """Run a function and leave its results on the devices. Raises the same errors as `run`."""
         grid = function.grid
         if grid is None:
-            found = self._run_alone(function, inputs)
+            found = self.run_directly(function, inputs)
+            if found is None:
+                found = self._run_alone(function, inputs)
             pairs = zip(found, function.types.results, strict=True)
             return [DeviceArray([each], each.shape, kind, None) for each, kind in pairs]
         return function.placed(self._run_everywhere(function, inputs, grid), grid)

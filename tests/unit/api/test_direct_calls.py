@@ -84,6 +84,20 @@ def test_a_direct_call_takes_what_the_first_call_takes(program: Program | Loaded
     np.testing.assert_array_equal(program.main(one, A), A + A)
 
 
+def test_arrays_on_the_device_are_taken_directly(
+    program: Program | LoadedProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = program.main.put(A, 0)
+    (first,) = program.main.run_on_devices(one, A)
+    monkeypatch.delattr(DeviceMachines, "run")
+    (second,) = program.main.run_on_devices(one, first)
+    np.testing.assert_array_equal(second, A + A + A)
+    (third,) = program["main"].run([one, second])
+    np.testing.assert_array_equal(third, A * 4)
+    with pytest.raises(InputError, match="input 0"):
+        program.main.run_on_devices(DeviceArray([A.T], (3, 2), None, None), A)
+
+
 def test_inputs_that_call_the_program(program: Program | LoadedProgram) -> None:
     class Inputs(list[Any]):
         def __iter__(self) -> Iterator[Any]:
