@@ -20,6 +20,10 @@ FEW_TERMS, MIN_ROWS_OF_FEW_TERMS = 16, 6
 """The depth up to which adding up the lanes takes most of the time, and the rows that suffice."""
 
 
+SUMS_AT_ONCE = 8
+"""The sums that hide the latency of a multiply-add: 4 cycles on each of two units."""
+
+
 @dataclass(frozen=True, slots=True)
 class TileShape:
     """The size of a tile: rows, vectors in a row, and lanes of a vector."""
@@ -62,9 +66,10 @@ def rows_of_copy(tile: TileShape, depth: int, *, is_contiguous: bool) -> int:
 def narrow_rows(tile: TileShape, rows: Term) -> int:
     """Return the rows of a tile of single vectors, given the most that the cache holds.
 
-    It needs as many sums as a whole tile, since each waits for the one before.
+    With few rows, each sum would wait for its last term. Pieces of a loop that hold no part of
+    such a tile hold no part of a whole one, either: the result is a multiple of its rows.
     """
-    most = 2 * tile.rows
+    most = -(-SUMS_AT_ONCE // tile.rows) * tile.rows
     return most if isinstance(rows, int) and rows >= most else tile.rows
 
 
