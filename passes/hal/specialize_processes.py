@@ -51,7 +51,7 @@ from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_STORE
 from ...ir.index import constant_index
 from ...ir.locations import locate
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import defined_name, fresh_name, names_in, root_symbol, visibility
+from ...ir.symbols import FreshNames, defined_name, root_symbol, visibility
 from ..stream.analysis.affinity_targets import AffinityTargets
 from .placement.process_devices import place_processes, select_device
 
@@ -123,7 +123,6 @@ class Specialization:
         self._device = device
         self._name = defined_name(device)
         self._kinds = kinds
-        self._used_names = names_in(module)
 
     def apply(self) -> None:
         """Replace what is on the device by copies on the device of each kind.
@@ -139,7 +138,7 @@ class Specialization:
             else select_device(self._module, names, f"{grid}_device_{kind}")
             for kind, names in enumerate(self._kinds.devices)
         ]
-        self._used_names |= set(devices)
+        self._names = FreshNames(self._module)
         if members:
             kind = self._define_kind(f"{grid}_kind", members[0])
             copies = [self._copy(members, device) for device in devices]
@@ -196,7 +195,7 @@ class Specialization:
     def _copy(self, members: Sequence[Operation], device: str) -> list[Operation]:
         """Copy all members for one kind of process, with the device's name in their names."""
         names = {
-            name: self._fresh(f"{name}_on_{device}")
+            name: self._names.fresh(f"{name}_on_{device}")
             for member in members
             if (name := defined_name(member))
         }
@@ -214,16 +213,11 @@ class Specialization:
             copies.append(copy)
         return copies
 
-    def _fresh(self, base: str) -> str:
-        name = fresh_name(base, self._used_names)
-        self._used_names.add(name)
-        return name
-
     # Choice of the copy
 
     def _define_kind(self, base: str, before: Operation) -> str:
         """Define a global that holds the kind of each process; return its name."""
-        name = self._fresh(base)
+        name = self._names.fresh(base)
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
         index = builder.insert(ProcessLinearIndexOp(defined_name(self._kinds.grid))).result
