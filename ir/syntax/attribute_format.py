@@ -58,7 +58,8 @@ def _print_text(printer: Printer, text: Attribute) -> None:
     printer.print_string_literal(cast(StringAttr, text).data)
 
 
-def _print_bool(printer: Printer, flag: Attribute) -> None:
+def print_bool(printer: Printer, flag: Attribute) -> None:
+    """Write `true` or `false`."""
     printer.print_string("true" if cast(IntegerAttr, flag).value.data else "false")
 
 
@@ -72,7 +73,7 @@ KINDS: Mapping[str, Kind] = {
     "word": (lambda p: StringAttr(p.parse_identifier()), _print_word),
     "string": (lambda p: StringAttr(p.parse_str_literal()), _print_text),
     "name": (lambda p: StringAttr(p.parse_identifier_or_str_literal()), _print_name),
-    "bool": (lambda p: BoolAttr.from_bool(p.parse_boolean()), _print_bool),
+    "bool": (lambda p: BoolAttr.from_bool(p.parse_boolean()), print_bool),
     "index": (
         lambda p: IntegerAttr.from_index_int_value(p.parse_integer(allow_boolean=False)),
         print_number,

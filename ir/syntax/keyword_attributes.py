@@ -14,6 +14,7 @@ from xdsl.printer import Printer
 from ..attribute_access import attribute
 from ..diagnostics import OperationError
 from .assembly_format import Parsed, PrintsProperty, directive
+from .attribute_format import print_bool
 
 WordT = TypeVar("WordT", bound=str)
 
@@ -94,8 +95,7 @@ class Boolean(PrintsProperty):
         parsed.attributes[self.name] = IntegerAttr(int(parser.parse_boolean()), i1)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
-        printer.print_string("true" if number.value.data else "false")
+        print_bool(printer, cast(IntegerAttr, operation.get_attr_or_prop(self.name)))
 
     def fits(self, operation: Operation) -> bool:
         """Return whether the property is of type i1."""
