@@ -101,8 +101,8 @@ class RegisterTiles:
         loops = range(len(sizes))
         parallels = [each for each in loops if view.iterators[each] is IteratorType.PARALLEL]
         sizes, self.reductions = merge_loops(writer, view, sizes, view.reduction_loops)
-        self.sizes, parallels = merge_loops(writer, view, sizes, parallels)
-        sizes = self.sizes
+        sizes, parallels = merge_loops(writer, view, sizes, parallels)
+        self.sizes = sizes
         outer = [each for each in parallels if each != row]
         shared = [each for each in operands if each.is_vector]
         counts = [[loop for loop in outer if not each.uses(loop)] for each in shared]
