@@ -152,9 +152,7 @@ def boundary_sharding(
     if boundary is None:
         return Sharding.replicated(grid, rank)
     declared = boundary.sharding.grid
-    fits = declared.rank == grid.rank and all(
-        want in (None, got) for want, got in zip(declared.shape, grid.shape, strict=True)
-    )
+    fits = declared.fits(grid.shape)
     if not fits and declared.is_static and declared.device_count() == grid.device_count():
         # Another grid over the same devices, which have the same linear indices there.
         return boundary.sharding

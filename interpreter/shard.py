@@ -17,19 +17,15 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import (
     attribute,
-    flag,
     integer,
     integer_lists,
-    integers,
     mixed,
     operand_groups,
     operation_name,
-    symbol,
 )
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import Array, Value, shape_text
+from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import undefined
-from ..runtime.collectives import group_of
 from ..sharding.collective_matching import RECEIVE, SEND
 from ..sharding.collective_rows import COLLECTIVES, SHIFT, UPDATE_HALO
 from ..sharding.grid import Grid
@@ -37,11 +33,10 @@ from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
 from . import collectives
 from .collective_signatures import collective_signature, message_signature, reduction_kind
-from .frames import Frame, Process
+from .frames import Frame
+from .process_groups import GridGroup, axes_on, halo_exchanges, resolve_grid, running_grid
 from .registry import Results, Routine, impl, impl_with_regions
 from .spmd import Combine, Receive, Rendezvous, Send
-
-NO_GRID = "needs the devices of a grid, but the program runs on a single device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,55 +56,6 @@ class ShardingValue:
 # The grid and the process
 
 
-def resolve_grid(op: Operation, process: Process) -> Grid:
-    """Return the grid of an operation, with dynamic extents taken from the running grid.
-
-    Raises OperationError if the grid is not defined or does not fit the running grid.
-    """
-    name = symbol(op, "grid")
-    found = process.program.lookup(op, name)
-    if found is None:
-        raise OperationError(op, f"names the grid @{name}, which is not defined")
-    extents = integers(found, "shape")
-    running = process.grid
-    shape = tuple(None if extent < 0 else extent for extent in extents)
-    if running is None:
-        return Grid(name, shape)
-    if None not in shape:
-        grid = Grid(name, shape)
-        if grid.device_count() != running.device_count():
-            raise OperationError(
-                op,
-                f"is on grid @{name} of {grid.device_count()} devices, but"
-                f" {running.device_count()} run",
-            )
-        return grid
-    fits = len(shape) == running.rank and all(
-        want in (None, got) for want, got in zip(shape, running.shape, strict=True)
-    )
-    if not fits:
-        raise OperationError(
-            op,
-            f"is on grid @{name} of shape {shape_text(extents)}, which does not match the running "
-            f"grid of shape {running.shape}",
-        )
-    return Grid(name, running.shape)
-
-
-def _running_grid(op: Operation, frame: Frame) -> Grid:
-    if frame.process.grid is None:
-        raise OperationError(op, NO_GRID)
-    return resolve_grid(op, frame.process)
-
-
-def axes_on(op: Operation, grid: Grid, name: str) -> Axes:
-    """Return the grid axes that attribute `name` lists. Raises OperationError for invalid axes."""
-    axes = integers(op, name)
-    if len(set(axes)) != len(axes) or any(not 0 <= axis < grid.rank for axis in axes):
-        raise OperationError(op, f"has {name} {list(axes)} on a grid of rank {grid.rank}")
-    return axes
-
-
 @impl("shard.grid_shape")
 def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = resolve_grid(op, frame.process)
@@ -122,7 +68,7 @@ def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 
 @impl("shard.process_multi_index")
 def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    grid = _running_grid(op, frame)
+    grid = running_grid(op, frame.process)
     coordinates = grid.coordinates(frame.process.index)
     axes = axes_on(op, grid, "axes") or tuple(range(grid.rank))
     return [np.int64(coordinates[axis]) for axis in axes]
@@ -130,7 +76,7 @@ def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame)
 
 @impl("shard.process_linear_index")
 def _process_linear_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    _running_grid(op, frame)
+    running_grid(op, frame.process)
     return (np.int64(frame.process.index),)
 
 
@@ -149,9 +95,9 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
         if not 0 <= index < (grid.size(axes) or 0):
             numbers.append(-1)
             continue
-        other, rest = list(coordinates), index
-        for axis in reversed(axes):
-            rest, other[axis] = divmod(rest, grid.shape[axis] or 1)
+        other = list(coordinates)
+        for axis, coordinate in zip(axes, grid.coordinates_along(axes, index), strict=True):
+            other[axis] = coordinate
         numbers.append(grid.linear_index(other, range(grid.rank)))
     return [np.int64(number) for number in numbers]
 
@@ -222,12 +168,6 @@ _MEETINGS = tuple(
 """Collectives that are fully described by their table rows: the whole group meets once."""
 
 
-def _group(op: Operation, frame: Frame) -> tuple[Grid, Axes, tuple[int, ...]]:
-    grid = _running_grid(op, frame)
-    axes = axes_on(op, grid, "grid_axes")
-    return grid, axes, group_of(grid, frame.process.index, axes).processes
-
-
 def _meet(
     op: Operation,
     frame: Frame,
@@ -239,8 +179,8 @@ def _meet(
 
     `numbers` are parameters of the signature.
     """
-    _, _, group = _group(op, frame)
-    signature = collective_signature(op, group, np.shape(payload), **numbers)
+    processes = GridGroup.of(op, frame.process).processes
+    signature = collective_signature(op, processes, np.shape(payload), **numbers)
     return (yield Rendezvous(op, signature, payload, _located(op, combine)))
 
 
@@ -287,8 +227,8 @@ def _received(op: Operation, root: int, arrays: Sequence[Value]) -> Sequence[Val
 def _collective(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     root, numbers = 0, dict[str, Sequence[int]]()
     if COLLECTIVES[operation_name(op)].is_rooted:
-        root, index, _ = _position(op, frame, "root", operands[1:])
-        numbers = {"root": index}
+        root = GridGroup.of(op, frame.process).position("root", operands[1:])
+        numbers = {"root": mixed(op, "root", operands[1:])}
     result = yield _meet(op, frame, operands[0], partial(_received, op, root), **numbers)
     if isinstance(op.results[0].type, MemRefType):
         result = np.array(result)
@@ -297,56 +237,30 @@ def _collective(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
 
 @impl(*(name for name, row in COLLECTIVES.items() if row.is_local))
 def _local_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    _, _, group = _group(op, frame)
-    parts = _located(op, partial(_received, op, 0))([operands[0]] * len(group))
-    return (parts[group.index(frame.process.index)],)
+    members = GridGroup.of(op, frame.process).members
+    parts = _located(op, partial(_received, op, 0))([operands[0]] * members.size)
+    return (parts[members.index],)
 
 
 # --------------------------------------------------------------------------------------------
-# Places in a group, and messages
-
-
-def place_in_group(
-    op: Operation, grid: Grid, axes: Axes, name: str, dynamic: Sequence[Value]
-) -> tuple[int, tuple[int, ...]]:
-    """Return the position in a group that attribute `name` refers to, and its multi-index.
-
-    Raises OperationError if it is not in the group.
-    """
-    index = mixed(op, name, dynamic)
-    extents = [grid.shape[axis] or 0 for axis in axes]
-    inside = len(index) == len(axes) and all(
-        0 <= coordinate < extent for coordinate, extent in zip(index, extents, strict=True)
-    )
-    if not inside:
-        raise OperationError(
-            op, f"has {name} {list(index)}, which is not in a group of shape {extents}"
-        )
-    return int(np.ravel_multi_index(index, extents)) if axes else 0, index
-
-
-def _position(
-    op: Operation, frame: Frame, name: str, dynamic: Sequence[Value]
-) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Return the position in the group that `name` refers to, its multi-index, and the group."""
-    grid, axes, group = _group(op, frame)
-    return *place_in_group(op, grid, axes, name, dynamic), group
+# Messages
 
 
 @impl_with_regions("shard.send")
 def _send(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    position, _, group = _position(op, frame, "destination", operands[1:])
-    signature = message_signature(op, SEND, [group[position]], np.shape(operands[0]))
+    group = GridGroup.of(op, frame.process)
+    to = group.processes[group.position("destination", operands[1:])]
+    signature = message_signature(op, SEND, [to], np.shape(operands[0]))
     yield Send(op, signature, operands[0], _no_meeting)
     return (operands[0],)
 
 
 @impl_with_regions("shard.recv")
 def _recv(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    _, _, senders = _group(op, frame)
+    group = GridGroup.of(op, frame.process)
+    senders = group.processes
     if attribute(op, "source") is not None:
-        position, _, group = _position(op, frame, "source", operands[1:])
-        senders = (group[position],)
+        senders = (senders[group.position("source", operands[1:])],)
     signature = message_signature(op, RECEIVE, senders, np.shape(operands[0]))
     result = yield Receive(op, signature, operands[0], _no_meeting)
     return (result,)
@@ -361,36 +275,12 @@ def _no_meeting(brought: Sequence[Value]) -> Sequence[Value]:
 # Neighbours
 
 
-def shift_neighbour(
-    op: Operation, grid: Grid, axes: Axes, position: int, distance: int
-) -> int | None:
-    """Return the position in a group that is `distance` places further along the axis of a shift.
-
-    Returns `None` if there is no process. Raises OperationError if the shift is along none of the
-    group's axes.
-    """
-    axis = integer(op, "shift_axis")
-    if axis not in axes:
-        raise OperationError(op, f"shifts along axis {axis}, expected one of {list(axes)}")
-    extents = [grid.shape[each] or 0 for each in axes]
-    place = axes.index(axis)
-    there = [int(number) for number in np.unravel_index(position, extents)]
-    there[place] += distance
-    if flag(op, "rotate"):
-        there[place] %= extents[place]
-    if not 0 <= there[place] < extents[place]:
-        return None
-    return int(np.ravel_multi_index(there, extents))
-
-
 @impl_with_regions("shard.shift")
 def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    grid, axes, group = _group(op, frame)
-    offset = integer(op, "offset")
+    group, offset = GridGroup.of(op, frame.process), integer(op, "offset")
 
     def combine(arrays: Sequence[Value]) -> list[Value]:
-        at = partial(shift_neighbour, op, grid, axes)
-        sources = [at(position, -offset) for position in range(len(group))]
+        sources = [group.shifted(position, -offset) for position in range(len(arrays))]
         return [
             undefined(np.shape(own), op.results[0].type) if source is None else arrays[source]
             for own, source in zip(arrays, sources, strict=True)
@@ -399,36 +289,15 @@ def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return ((yield _meet(op, frame, operands[0], combine)),)
 
 
-def halo_exchanges(
-    op: Operation, dynamic: Sequence[Value]
-) -> list[tuple[int, Axes, tuple[int, int]]]:
-    """Return the dimensions with halos, the axes to exchange each along, and its low and high size.
-
-    Later dimensions come first. An exchange includes the halos that earlier exchanges have filled,
-    so that corners reach the diagonal neighbours. Raises OperationError if there are not two sizes
-    per split dimension.
-    """
-    sizes = mixed(op, "static_halo_sizes", dynamic)
-    split = [(d, axes) for d, axes in enumerate(integer_lists(op, "split_axes")) if axes]
-    if len(sizes) != 2 * len(split):
-        raise OperationError(
-            op,
-            f"expects {2 * len(split)} halo sizes for {len(split)} split dimensions, found "
-            f"{len(sizes)}",
-        )
-    pairs = zip(sizes[::2], sizes[1::2], strict=True)
-    return [(*each, pair) for each, pair in zip(split, pairs, strict=True)][::-1]
-
-
 @impl_with_regions("shard.update_halo")
 def _update_halo(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     target, *dynamic = operands
-    grid = _running_grid(op, frame)
     result = np.array(target)
-    for dimension, axes, halos in halo_exchanges(op, dynamic):
-        group = group_of(grid, frame.process.index, axes).processes
+    for each in halo_exchanges(op, dynamic):
+        dimension, halos = each.dimension, (each.low, each.high)
+        group = GridGroup.of(op, frame.process, each.axes)
         signature = collective_signature(
-            op, group, result.shape, dimension=(dimension,), halo_sizes=halos
+            op, group.processes, result.shape, dimension=(dimension,), halo_sizes=halos
         )
         combine = _halo_exchange(dimension, *halos)
         result = yield Rendezvous(op, signature, result, _located(op, combine))

@@ -40,6 +40,12 @@ class Grid:
         """Whether every extent is known at compile time."""
         return None not in self.shape
 
+    def fits(self, extents: Sequence[int | None]) -> bool:
+        """Return whether the grid may have these extents: its own, where it knows them."""
+        return len(extents) == self.rank and all(
+            own in (None, given) for own, given in zip(self.shape, extents, strict=True)
+        )
+
     def size(self, axes: Iterable[int]) -> int | None:
         """Return the number of processes along `axes` (1 for none); `None` if unknown."""
         extents = [self.shape[axis] for axis in axes]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -18,22 +17,15 @@ from ...interpreter.collective_signatures import (
     reduction_kind,
 )
 from ...interpreter.frames import Process
-from ...interpreter.shard import (
-    axes_on,
-    halo_exchanges,
-    place_in_group,
-    resolve_grid,
-    shift_neighbour,
-)
-from ...ir.attribute_access import integer
+from ...interpreter.process_groups import GridGroup, halo_exchanges
+from ...ir.attribute_access import integer, mixed
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of
-from ...runtime.collectives import Collective, Group, Shape, group_of
+from ...runtime.collectives import Collective, Group, Shape
 from ...runtime.host.exchanges import ExchangeStep
 from ...sharding.collective_matching import RECEIVE, CollectiveSignature
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
-from ...sharding.grid import Grid
-from ...sharding.sharding import Axes, ReductionKind
+from ...sharding.sharding import ReductionKind
 from ..kernels.collective_combiners import combiner
 from ..kernels.static_values import tensor_element
 
@@ -69,14 +61,12 @@ class CollectiveCall:
             Collective(kind, group, self.shape, source, (), result, **more, op_signature=signature)
         )
 
+    def numbers_of(self, op: Operation) -> list[int]:
+        """Return the values of an operation's index operands."""
+        return [self.numbers[each] for each in op.operands[1:]]
+
 
 Rule = Callable[[CollectiveCall, Operation], None]
-
-
-def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
-    grid = resolve_grid(op, call.process)
-    axes = axes_on(op, grid, "grid_axes")
-    return grid, axes, group_of(grid, call.process.index, axes)
 
 
 def _elements(op: Operation) -> tuple[Element, Element]:
@@ -89,27 +79,21 @@ def _rule(row: CollectiveRow) -> Rule:
     """Return the rule of a collective that all processes of a group join, some with a root."""
 
     def rule(call: CollectiveCall, op: Operation) -> None:
-        grid, axes, group = _group(call, op)
+        group = GridGroup.of(op, call.process)
         if not row.is_rooted:
             _meet(call, op, group, row, None)
             return
-        root, index = _rank(call, op, grid, axes, "root")
-        _meet(call, op, group, row, root, root=index)
+        numbers = call.numbers_of(op)
+        root = group.position("root", numbers)
+        _meet(call, op, group, row, root, root=mixed(op, "root", numbers))
 
     return rule
-
-
-def _rank(
-    call: CollectiveCall, op: Operation, grid: Grid, axes: Axes, name: str
-) -> tuple[int, tuple[int, ...]]:
-    """Return the rank in the group that an attribute names, and its multi-index."""
-    return place_in_group(op, grid, axes, name, [call.numbers[each] for each in op.operands[1:]])
 
 
 def _meet(
     call: CollectiveCall,
     op: Operation,
-    group: Group,
+    group: GridGroup,
     row: CollectiveRow,
     root_rank: int | None,
     **numbers: Sequence[int],
@@ -122,7 +106,7 @@ def _meet(
     elements = _elements(op)
     call.collective(
         row.name,
-        group,
+        group.members,
         elements,
         collective_signature(op, group.processes, call.shape, **numbers),
         axis=axis,
@@ -142,40 +126,34 @@ def _reduction(op: Operation, element: Element) -> ReductionKind:
 
 
 def _shift(call: CollectiveCall, op: Operation) -> None:
-    grid, axes, group = _group(call, op)
-    offset, at = integer(op, "offset"), partial(shift_neighbour, op, grid, axes, group.index)
-
+    group, offset = GridGroup.of(op, call.process), integer(op, "offset")
     signature = collective_signature(op, group.processes, call.shape)
-    there = {"sender": at(-offset), "receiver": at(offset)}
-    call.collective(SHIFT.name, group, _elements(op), signature, **there)
+    own = group.members.index
+    there = {"sender": group.shifted(own, -offset), "receiver": group.shifted(own, offset)}
+    call.collective(SHIFT.name, group.members, _elements(op), signature, **there)
 
 
 def _send(call: CollectiveCall, op: Operation) -> None:
-    grid, axes, group = _group(call, op)
-    receiver, _ = _rank(call, op, grid, axes, "destination")
-    to = [group.processes[receiver]]
-    call.steps.append(message_signature(op, SEND.name, to, call.shape))
+    group = GridGroup.of(op, call.process)
+    to = group.processes[group.position("destination", call.numbers_of(op))]
+    call.steps.append(message_signature(op, SEND.name, [to], call.shape))
 
 
 def _receive(call: CollectiveCall, op: Operation) -> None:
-    grid, axes, group = _group(call, op)
+    group = GridGroup.of(op, call.process)
     senders = group.processes
     if op.get_attr_or_prop("source") is not None:
-        sender, _ = _rank(call, op, grid, axes, "source")
-        senders = (senders[sender],)
+        senders = (senders[group.position("source", call.numbers_of(op))],)
     call.steps.append(message_signature(op, RECEIVE, senders, call.shape))
 
 
 def _update_halo(call: CollectiveCall, op: Operation) -> None:
-    grid = resolve_grid(op, call.process)
-    exchanges = halo_exchanges(op, [call.numbers[each] for each in op.operands[1:]])
-    for dimension, axes, (low, high) in exchanges:
-        group = group_of(grid, call.process.index, axes)
-        signature = collective_signature(
-            op, group.processes, call.shape, dimension=(dimension,), halo_sizes=(low, high)
-        )
-        where = {"axis": dimension, "low": low, "high": high}
-        call.collective(UPDATE_HALO.name, group, _elements(op), signature, **where)
+    for each in halo_exchanges(op, call.numbers_of(op)):
+        group, low, high = GridGroup.of(op, call.process, each.axes), each.low, each.high
+        numbers = {"dimension": (each.dimension,), "halo_sizes": (low, high)}
+        signature = collective_signature(op, group.processes, call.shape, **numbers)
+        where = {"axis": each.dimension, "low": low, "high": high}
+        call.collective(UPDATE_HALO.name, group.members, _elements(op), signature, **where)
 
 
 COLLECTIVE_RULES: dict[str, Rule] = {

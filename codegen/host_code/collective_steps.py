@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...interpreter.frames import Frame, Process
+from ...interpreter.process_groups import NO_GRID, resolve_grid
 from ...interpreter.registry import find_entry
-from ...interpreter.shard import NO_GRID, resolve_grid
 from ...ir.attribute_access import integers, operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Value

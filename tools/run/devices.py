@@ -88,13 +88,10 @@ def given_grid(shape: tuple[int, ...], function: Function) -> Grid:
     Raises UsageError if the extents do not fit the grid.
     """
     declared = function.grid or _only_grid(function.program.module)
-    extents = declared.shape
-    if len(extents) != len(shape) or any(
-        extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
-    ):
+    if not declared.fits(shape):
         raise UsageError(
             f"--grid-shape={extents_text(shape)} does not fit grid @{declared.name} of shape"
-            f" {extents_text(extents)}, on which @{function.name} runs"
+            f" {extents_text(declared.shape)}, on which @{function.name} runs"
         )
     return Grid(declared.name, shape)
 
