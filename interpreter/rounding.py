@@ -6,7 +6,6 @@ tolerance.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -21,7 +20,7 @@ from ..runtime.abi.compare import tolerance
 from ..runtime.abi.values import scalar_dtype
 from .frames import Program
 from .function_signatures import result_types
-from .run import called
+from .run import call_graph_from, called
 
 Float = np.dtype[Any]
 
@@ -56,27 +55,13 @@ def roughest_types(program: Program, function: Operation) -> list[Float | None]:
 
 def _types_of_functions(program: Program, function: Operation) -> dict[Operation, Float | None]:
     """Return the least precise type of each reachable function, including its callees."""
-    found: dict[Operation, Float | None] = {}
-    callers: defaultdict[Operation, list[Operation]] = defaultdict(list)
-    pending = [function]
-    while pending:
-        current = pending.pop()
-        if current in found:
-            continue
-        operations = list(walk(current))
-        found[current] = _roughest(map(_own_type, operations))
-        for op in operations:
-            for callee in called(program, op):
-                callers[callee].append(current)
-                pending.append(callee)
-    changed = list(found)
-    while changed:
-        callee = changed.pop()
-        for caller in callers[callee]:
-            rougher = _roughest((found[caller], found[callee]))
-            if rougher != found[caller]:
-                found[caller] = rougher
-                changed.append(caller)
+    graph = call_graph_from(program, function)
+    own = {each: _roughest(map(_own_type, walk(each))) for each in graph.reached_from([function])}
+    found: dict[Operation, Float | None] = dict.fromkeys(own)
+    different = dict.fromkeys(kind for kind in own.values() if kind is not None)
+    for kind in sorted(different, key=tolerance):
+        computing = [each for each, type_ in own.items() if type_ == kind]
+        found |= dict.fromkeys(graph.reaching(computing), kind)
     return found
 
 

@@ -20,8 +20,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.shard.boundary import Boundary, boundary_of
-from ..ir.attribute_access import attribute, integers, operation_name, symbol, symbol_name
+from ..ir.attribute_access import attribute, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
+from ..ir.graph_orders import CallGraph
+from ..ir.host_programs import CALLS, FUNCTIONS
 from ..ir.regions import enclosing, walk
 from ..ir.symbols import visibility
 from ..runtime.abi.arguments import InputError, checked_inputs
@@ -35,6 +37,7 @@ from .func import run_function
 from .function_signatures import argument_types, result_types, wrap_buffer_views
 from .global_values import GlobalValues, plain_types
 from .hal_buffers import BufferView
+from .process_groups import declared_grid
 from .spmd import ProcessRoutine, run_lockstep
 
 
@@ -154,7 +157,7 @@ def functions(module: ModuleOp) -> list[Operation]:
     return [
         op
         for op in walk(module)
-        if operation_name(op) in ("func.func", "util.func")
+        if operation_name(op) in FUNCTIONS
         and op.regions
         and op.regions[0].blocks
         and not _is_kernel(op)
@@ -227,21 +230,23 @@ def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
         if boundary is not None:
             return boundary.sharding.grid
     program = Program(module)
-    pending, seen = [function], {function}
-    while pending:
-        for op in pending.pop().walk():
-            name = operation_name(op)
-            if name in _ON_DEVICES:
-                found = program.lookup(op, symbol(op, "grid"))
-                if found is not None:
-                    extents = integers(found, "shape")
-                    shape = tuple(None if extent < 0 else extent for extent in extents)
-                    return Grid(symbol(op, "grid"), shape)
-            for callee in called(program, op):
-                if callee not in seen:
-                    seen.add(callee)
-                    pending.append(callee)
+    for each in call_graph_from(program, function).reached_from([function]):
+        for op in walk(each):
+            if operation_name(op) in _ON_DEVICES and (grid := declared_grid(op, program)):
+                return grid
     return None
+
+
+def call_graph_from(program: Program, function: Operation) -> CallGraph[Operation]:
+    """Return the call graph of a function and of all functions and executables that it reaches."""
+    callees: dict[Operation, list[Operation]] = {}
+    pending = [function]
+    while pending:
+        each = pending.pop()
+        if each not in callees:
+            callees[each] = [callee for op in walk(each) for callee in called(program, op)]
+            pending += callees[each]
+    return CallGraph(callees)
 
 
 def called(program: Program, op: Operation) -> list[Operation]:
@@ -250,7 +255,7 @@ def called(program: Program, op: Operation) -> list[Operation]:
     names: list[Attribute] = []
     if isinstance(entries, ArrayAttr):
         names += cast("ArrayAttr[Attribute]", entries)
-    if operation_name(op) in ("func.call", "util.call"):
+    if operation_name(op) in CALLS:
         names += [callee] if (callee := attribute(op, "callee")) else []
     roots = [name.root_reference.data for name in names if isinstance(name, SymbolRefAttr)]
     return [found for root in roots if (found := program.lookup(op, root)) is not None]
