@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
-from ..runtime.abi.arrays import Array, is_narrow_float, shape_text
+from ..runtime.abi.arrays import Array, arithmetic_dtype, shape_text
 from ..runtime.abi.values import dtype_of, integer_width, is_unsigned, signed, unsigned
 from ..sharding.local_shape import default_offsets
 from ..sharding.sharding import ReductionKind
@@ -97,7 +97,7 @@ def _reduced_floats(arrays: Sequence[Array], kind: ReductionKind) -> Array:
     if combine is None:
         raise ValueError(f"reduction '{kind}' is not supported on floats")
     dtype = arrays[0].dtype
-    wide = np.dtype(np.float32) if is_narrow_float(dtype) else dtype
+    wide = arithmetic_dtype(dtype)
     total = arrays[0].astype(wide, copy=False)
     for array in arrays[1:]:
         total = combine(total, array.astype(wide, copy=False))

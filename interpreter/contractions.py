@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..runtime.abi.arrays import Array, is_narrow_float, wrap
+from ..runtime.abi.arrays import Array, arithmetic_dtype, wrap
 from ..runtime.abi.values import integer_width, is_unsigned
 from .frames import Plan, Step
 from .loops import Extents, LoopNest, run_body
@@ -111,7 +111,7 @@ def contract(factor_plans: Sequence[Plan], nest: LoopNest) -> Array | None:
         total = _integer_sum(factors, parallel, repeated, extents).astype(np.int64)
         result = start.astype(np.int64) + total
         return wrap(result, width, to_unsigned=is_unsigned(output_type))
-    compute = np.dtype(np.float32) if is_narrow_float(start.dtype) else start.dtype
+    compute = arithmetic_dtype(start.dtype)
     wide = [factor.astype(compute, copy=False) for factor in factors]
     total = _dense_product(wide, parallel) * compute.type(repeated)
     return (start.astype(compute, copy=False) + total).astype(start.dtype)

@@ -18,7 +18,7 @@ from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.diagnostics import OperationError
 from ..ir.linear_forms import loops_of
 from ..ir.tensor_types import element_of
-from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text, wrap
+from ..runtime.abi.arrays import Array, Value, arithmetic_dtype, shape_text, wrap
 from ..runtime.abi.values import integer_width, signed, unsigned
 from ..tiling.cpu_intrinsics import TiledCpuInstruction
 from ..tiling.element_types import ElementKind, ElementType
@@ -59,9 +59,7 @@ def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         for one, type_ in zip(factors, tiled.instruction.types[:-1], strict=True)
     ]
     width = integer_width(op.results[0].type)
-    compute = np.dtype(np.int64) if width is not None else start.dtype
-    if is_narrow_float(start.dtype):
-        compute = np.dtype(np.float32)
+    compute = np.dtype(np.int64) if width is not None else arithmetic_dtype(start.dtype)
     notation = f"{','.join(letters[:-1])}->{letters[-1]}"
     product = np.einsum(notation, *(one.astype(compute) for one in factors), optimize=True)
     total = start.astype(compute) + product

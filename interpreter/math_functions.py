@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import operation_name
-from ..runtime.abi.arrays import Array, Value, is_narrow_float
+from ..runtime.abi.arrays import Array, Value, arithmetic_dtype
 from ..runtime.abi.values import signed, unsigned
 from .arith import maximum, minimum, rounded, width_of, wrapped
 from .frames import Frame
@@ -69,16 +69,11 @@ UNARY: dict[str, Unary] = {
 """Functions of one float, by operation name without `math.`."""
 
 
-def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type in which a function on this type is computed."""
-    return np.dtype(np.float32) if is_narrow_float(dtype) else dtype
-
-
 def apply_float(function: Callable[..., Array], *operands: Value) -> Array:
     """Apply a function to floats of one type, and round the result to that type."""
     arrays = [np.asarray(operand) for operand in operands]
     dtype = arrays[0].dtype
-    wide = compute_dtype(dtype)
+    wide = arithmetic_dtype(dtype)
     return rounded(function(*(array.astype(wide, copy=False) for array in arrays)), dtype)
 
 

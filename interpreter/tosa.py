@@ -14,13 +14,13 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import attribute, flag, integer, operation_name, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import Array, Value, shape_phrase, shape_text, wrap
+from ..runtime.abi.arrays import Array, Value, arithmetic_dtype, shape_phrase, shape_text, wrap
 from ..runtime.abi.values import choose, dtype_of, integer_width, is_unsigned, signed, unsigned
 from ..tiling.element_types import integer_range
 from .arith import maximum, minimum, rounded, to_float, truncated_quotient, width_of, wrapped
 from .constants import constant_array
 from .frames import Exit, Frame
-from .math_functions import UNARY, apply_float, compute_dtype
+from .math_functions import UNARY, apply_float
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tosa.yield")
@@ -359,14 +359,14 @@ def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute)
     if width is not None:
         total = function.reduce(value.astype(np.int64), axis=axis, keepdims=True)
         return wrap(total, width)
-    wide = value.astype(compute_dtype(value.dtype))
+    wide = value.astype(arithmetic_dtype(value.dtype))
     return function.reduce(wide, axis=axis, keepdims=True).astype(value.dtype)
 
 
 @impl("tosa.argmax")
 def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, axis = np.asarray(operands[0]), integer(op, "axis")
-    value = value.astype(compute_dtype(value.dtype), copy=False)
+    value = value.astype(arithmetic_dtype(value.dtype), copy=False)
     if ignores_nan(op) and value.shape[axis]:
         # The first index of the largest number; 0 if all are NaN.
         value = value == np.fmax.reduce(value, axis=axis, keepdims=True)
@@ -392,7 +392,7 @@ def centred(op: Operation, operands: Sequence[Value], position: int, zero_point:
     width = integer_width(op.operands[position].type)
     zero = one_element(op, operands, zero_point)
     if width is None:
-        return value.astype(compute_dtype(value.dtype))
+        return value.astype(arithmetic_dtype(value.dtype))
     return signed(value, width).astype(np.int64) - signed(zero, width).astype(np.int64)
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import flag, integers, operation_name, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import Array, Value, is_narrow_float
+from ..runtime.abi.arrays import Array, Value, arithmetic_dtype
 from ..runtime.abi.values import integer_width, signed
 from .arith import width_of
 from .frames import Frame
@@ -84,7 +84,7 @@ def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 @impl("tosa.max_pool2d")
 def _max_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
-    wide = value.astype(np.float32) if is_narrow_float(value.dtype) else value
+    wide = value.astype(arithmetic_dtype(value.dtype), copy=False)
     width = integer_width(op.operands[0].type)
     lowest = -np.inf if width is None else float(-(1 << (width - 1)))
     views, _ = _windows(op, wide, integers(op, "kernel"), lowest)
@@ -196,7 +196,7 @@ def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         return (image[:, rows.nearest][:, :, columns.nearest],)
     # Compute narrow floats in f32: the sum of four elements is rounded once.
     is_float = integer_width(op.operands[0].type) is None
-    wide = image.astype(np.promote_types(image.dtype, np.float32) if is_float else np.int64)
+    wide = image.astype(arithmetic_dtype(image.dtype) if is_float else np.int64)
     total: Array = np.zeros((), wide.dtype)
     for places, heights in rows.weighted(wide.dtype):
         for others, widths in columns.weighted(wide.dtype):

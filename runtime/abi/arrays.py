@@ -150,6 +150,11 @@ def is_narrow_float(dtype: np.dtype[Any]) -> bool:
     return dtype in _NARROW_FLOATS
 
 
+def arithmetic_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type in which numbers of a type are computed: f32 for narrower floats."""
+    return np.dtype(np.float32) if is_narrow_float(dtype) else dtype
+
+
 def wrap(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
     """Return the low `width` bits of integers, in the container of an integer of that width."""
     if width == 1:
