@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+)
 from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import integer, operand_groups, required, text
@@ -99,6 +108,11 @@ ORDERS = {"opaque": 0, "dense_row_major": 1}
 KINDS = {"i": 0x10, "si": 0x11, "ui": 0x12, "f": 0x21, "bf": 0x22}
 """Numerical types of IREE's HAL (`iree_hal_numerical_type_e`)."""
 BOOLEAN, COMPLEX, OTHER = 0x13000008, 0x23, 0x7F
+FLOATS: tuple[Attribute, ...] = (
+    *(kind() for kind in get_args(AnyFloat)),
+    *(ComplexType(kind()) for kind in (Float32Type, Float64Type)),
+)
+SIGNS = {0x10: Signedness.SIGNLESS, 0x11: Signedness.SIGNED, 0x12: Signedness.UNSIGNED}
 
 
 def element_code(element: Attribute) -> int:
@@ -114,3 +128,13 @@ def element_code(element: Attribute) -> int:
         return COMPLEX << 24 | 2 * int(found[1])
     # The small float types only need codes that differ from one another.
     return OTHER << 24 | sum(ord(letter) << 2 * place for place, letter in enumerate(name)) % 65536
+
+
+def element_coded(code: int) -> Attribute | None:
+    """Return the element type that `element_code` encodes so; `None` if there is none."""
+    kind, width = code >> 24, code & 0xFFFFFF
+    if code == BOOLEAN:
+        return IntegerType(1)
+    if kind in SIGNS and width:
+        return IntegerType(width, SIGNS[kind])
+    return next((each for each in FLOATS if element_code(each) == code), None)

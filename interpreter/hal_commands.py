@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    ComplexType,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IntegerType,
-)
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups, operation_name, text
 from ..ir.diagnostics import OperationError
@@ -28,18 +20,11 @@ from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .frames import Frame
-from .hal_buffers import BufferView, element_code
+from .hal_buffers import BufferView, element_coded
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
 from .storage import FRESH_BYTE, bytes_at, resource_size
 from .stream_async import pattern_bytes, repeated
-
-ELEMENTS: tuple[Attribute, ...] = (
-    *(IntegerType(bits) for bits in (1, 2, 4, 8, 16, 32, 64)),
-    *(BFloat16Type(), Float16Type(), Float32Type(), Float64Type()),
-    *(ComplexType(Float32Type()), ComplexType(Float64Type())),
-)
-"""The element types that a buffer view can have."""
 
 Table = Sequence["Buffer"]
 """Buffers that commands refer to by index, given when a queue executes the commands."""
@@ -197,8 +182,7 @@ def _buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("hal.buffer_view.create")
 def _create(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     buffer, offset, length, code, _, *shape = operands
-    found = (one for one in ELEMENTS if element_code(one) == int(code))
-    element = next(found, None)
+    element = element_coded(int(code))
     if element is None:
         raise OperationError(op, f"has elements of unknown type {int(code):#x}")
     extents = tuple(int(size) for size in shape)

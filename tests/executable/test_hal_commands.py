@@ -9,6 +9,7 @@ from mesh_opt.interpreter.frames import Frame, Process, Program
 from mesh_opt.interpreter.hal_commands import Buffer
 from mesh_opt.interpreter.registry import find_entry
 from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.runtime.abi.arrays import dtype_named
 from mesh_opt.runtime.abi.errors import ExecutionError
 from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp
@@ -103,6 +104,16 @@ def test_patterns_of_64_bits_are_kernels(backend: str) -> None:
     program = compile(LONG_PATTERN, stages, backend=backend)
     (found,) = program["main"].run([np.float64(2.5), np.int64(3)])
     np.testing.assert_array_equal(found, np.full(3, 2.5))
+
+
+@pytest.mark.parametrize("element", ["f4E2M1FN", "f8E4M3FN", "i4", "i12", "si8", "ui8", "ui32"])
+def test_results_of_any_element_type(element: str) -> None:
+    kind = f"tensor<4x{element}>"
+    text = f"func.func @f(%x: {kind}) -> {kind} {{\n  return %x : {kind}\n}}"
+    x = np.arange(4).astype(dtype_named(element))
+    program = compile(text, "data-tile,convert-stream-to-hal", backend="interpreter")
+    (found,) = program["f"].run([x])
+    np.testing.assert_array_equal(found, x)
 
 
 RECORDED_ONCE = """
