@@ -15,7 +15,8 @@ from ..ir.attribute_access import integer, integers, mixed, operand_groups, requ
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from .frames import Exit, Frame
-from .loops import check_indices, evaluate_map
+from .loops import element, evaluate_map, set_element
+from .memref import check_memory
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("affine.yield")
@@ -129,16 +130,13 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 
 @impl("affine.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    array = np.asarray(operands[0])
-    indices = _images(op, _map(op), operands[1:])
-    check_indices(op, indices, array.shape)
-    return (array[tuple(indices)],)
+    check_memory(op, operands, frame)
+    return (element(op, operands[0], _images(op, _map(op), operands[1:])),)
 
 
 @impl("affine.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, array, *rest = operands
-    indices = _images(op, _map(op), rest)
-    check_indices(op, indices, array.shape)
-    array[tuple(indices)] = value
+    check_memory(op, operands, frame)
+    set_element(op, array, _images(op, _map(op), rest), value)
     return ()

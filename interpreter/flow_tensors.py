@@ -18,7 +18,7 @@ from ..runtime.abi.arrays import Value, shape_text
 from ..runtime.abi.values import reinterpreted
 from ..tiling.packed_layouts import MAX_DYNAMIC_TILE
 from .frames import Frame
-from .loops import check_indices
+from .loops import element, with_element
 from .registry import Results, impl
 from .tensor import filled_shape, slice_of
 
@@ -86,17 +86,13 @@ def _part(
 @impl("flow.tensor.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, indices = operand_groups(op, operands)
-    check_indices(op, indices, np.shape(source))
-    return (np.asarray(np.asarray(source)[tuple(indices)]),)
+    return (element(op, source, indices),)
 
 
 @impl("flow.tensor.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (value,), (target,), _, indices = operand_groups(op, operands)
-    check_indices(op, indices, np.shape(target))
-    result = np.array(target)
-    result[tuple(indices)] = value
-    return (result,)
+    return (with_element(op, target, indices, value),)
 
 
 @impl("flow.tensor.bitcast", "iree_tensor_ext.bitcast")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from ..dialects.linalg.named_ops import NAMED_OPS
 from ..dialects.linalg.structured_view import structured_view
 from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text
+from ..runtime.abi.arrays import Array, Value, arithmetic_dtype, shape_text
 from ..tiling.packed_arrays import pack, unpack
 from ..tiling.packed_layouts import PackedLayout
 from .frames import Frame, check_equal_shapes
+from .memref import check_memory, delivered
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .structured import run_structured
 from .tensor import check_countable
@@ -39,16 +39,9 @@ def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routin
     nest = structured_view(op)
     if nest is None:
         raise OperationError(op, "has indexing maps, types or a body that do not fit together")
+    check_memory(op, operands, frame)
     results: list[Array] = yield run_structured(nest, operands, frame)
-    if op.results:
-        return results
-    # Operations on memrefs have no results: they write the outputs in place.
-    for output, operand, result in zip(
-        nest.outputs, operands[len(nest.inputs) :], results, strict=True
-    ):
-        if isinstance(output.type, MemRefType):
-            operand[...] = result
-    return ()
+    return delivered(op, nest.outputs, operands[len(nest.inputs) :], results)
 
 
 @impl("linalg.index")
@@ -61,14 +54,16 @@ def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("linalg.softmax")
 def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    check_memory(op, operands, frame)
     source = np.asarray(operands[0])
     dimension = integer(op, "dimension")
     check_equal_shapes(op, [source.shape, np.shape(operands[1])])
-    wide = source.astype(np.float32) if is_narrow_float(source.dtype) else source
+    wide = source.astype(arithmetic_dtype(source.dtype), copy=False)
     if wide.shape[dimension] == 0:
         return (np.array(operands[1]),)
     powers = np.exp(wide - wide.max(axis=dimension, keepdims=True))
-    return ((powers / powers.sum(axis=dimension, keepdims=True)).astype(source.dtype),)
+    result = (powers / powers.sum(axis=dimension, keepdims=True)).astype(source.dtype)
+    return delivered(op, op.operands[1:], operands[1:], (result,))
 
 
 # --------------------------------------------------------------------------------------------

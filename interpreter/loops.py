@@ -205,6 +205,25 @@ def check_indices(op: Operation, indices: Sequence[Value], shape: tuple[int, ...
             raise OperationError(op, index_message(int(array[wrong].flat[0]), axis, extent))
 
 
+def element(op: Operation, array: Value, indices: Sequence[Value]) -> Array:
+    """Return an element of an array. Raises OperationError if an index is out of bounds."""
+    check_indices(op, indices, np.shape(array))
+    return np.asarray(np.asarray(array)[tuple(indices)])
+
+
+def set_element(op: Operation, array: Array, indices: Sequence[Value], value: Value) -> None:
+    """Write an element of an array. Raises OperationError if an index is out of bounds."""
+    check_indices(op, indices, array.shape)
+    array[tuple(indices)] = value
+
+
+def with_element(op: Operation, array: Value, indices: Sequence[Value], value: Value) -> Array:
+    """Return a copy of an array with one element replaced. Raises OperationError likewise."""
+    result = np.array(array)
+    set_element(op, result, indices, value)
+    return result
+
+
 # --------------------------------------------------------------------------------------------
 # Bodies
 

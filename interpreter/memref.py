@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import MemRefType, UnitAttr
+from xdsl.ir import Operation, SSAValue
 
 from ..ir.attribute_access import (
     attribute,
@@ -27,7 +27,7 @@ from ..runtime.abi.arrays import Array, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape, undefined
 from .constants import constant_array
 from .frames import Frame
-from .loops import check_indices
+from .loops import element, set_element
 from .registry import Results, impl, terminates
 from .tensor import filled_shape, kept_axes, read_slice, slice_of
 
@@ -48,7 +48,7 @@ def _alloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _dealloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     root = _root(operands[0])
     freed: dict[int, Array] = frame.process.memory.setdefault(_FREED, {})
-    _check_alive(op, operands[0], frame)
+    check_memory(op, operands, frame)
     # Keep the array alive, so that no other array gets its id.
     freed[id(root)] = root
     return ()
@@ -61,33 +61,32 @@ def _root(array: Array) -> Array:
     return array
 
 
-def _check_alive(op: Operation, array: Array, frame: Frame) -> None:
-    if id(_root(array)) in frame.process.memory.get(_FREED, {}):
-        raise OperationError(op, "uses memory that has been freed")
+def check_memory(op: Operation, operands: Sequence[Value], frame: Frame) -> None:
+    """Raise OperationError if an operand is memory that has been freed."""
+    freed = frame.process.memory.get(_FREED)
+    for operand, value in zip(op.operands, operands, strict=True):
+        if freed and isinstance(operand.type, MemRefType) and id(_root(value)) in freed:
+            raise OperationError(op, "uses memory that has been freed")
 
 
 @impl("memref.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    array, *indices = operands
-    _check_alive(op, array, frame)
-    check_indices(op, indices, array.shape)
-    return (np.asarray(array[tuple(indices)]).copy(),)
+    check_memory(op, operands, frame)
+    return (element(op, operands[0], operands[1:]),)
 
 
 @impl("memref.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, array, *indices = operands
-    _check_alive(op, array, frame)
-    check_indices(op, indices, array.shape)
-    array[tuple(indices)] = value
+    check_memory(op, operands, frame)
+    set_element(op, array, indices, value)
     return ()
 
 
 @impl("memref.copy")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = operands
-    _check_alive(op, source, frame)
-    _check_alive(op, target, frame)
+    check_memory(op, operands, frame)
     if source.shape != target.shape:
         raise OperationError(
             op, f"copies shape {shape_text(source.shape)} to shape {shape_text(target.shape)}"
@@ -116,7 +115,7 @@ def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("memref.subview")
 def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
-    _check_alive(op, source, frame)
+    check_memory(op, operands, frame)
     offsets, sizes, strides = read_slice(op, source.shape, groups)
     taken = source[slice_of(op, source.shape, offsets, sizes, strides)]
     kept = kept_axes(op)
@@ -127,7 +126,7 @@ def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("memref.collapse_shape", "memref.expand_shape")
 def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = operands[0]
-    _check_alive(op, source, frame)
+    check_memory(op, operands, frame)
     groups = integer_lists(op, "reassociation")
     if operation_name(op) == "memref.collapse_shape":
         shape = [prod(source.shape[axis] for axis in group) for group in groups]
@@ -170,8 +169,29 @@ def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 )
 def _copied(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     # A tensor is a value: later writes to memory must not change it.
-    _check_alive(op, operands[0], frame)
+    check_memory(op, operands, frame)
     return (np.array(operands[0]),)
+
+
+def delivered(
+    op: Operation, outputs: Sequence[SSAValue], operands: Sequence[Value], results: Results
+) -> Results:
+    """Return results, or write them to the outputs of an operation on memory, which has none.
+
+    `operands` are the values of the outputs.
+    """
+    if op.results:
+        return results
+    for output, operand, result in zip(outputs, operands, results, strict=True):
+        if isinstance(output.type, MemRefType):
+            operand[...] = result
+    return ()
+
+
+@impl("bufferization.materialize_in_destination")
+def _materialize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    check_memory(op, operands, frame)
+    return delivered(op, op.operands[1:], operands[1:], operands[:1])
 
 
 @impl("bufferization.alloc_tensor")

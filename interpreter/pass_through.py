@@ -23,7 +23,6 @@ terminates("flow.return", "sdy.return")
 
 
 @impl(
-    "bufferization.materialize_in_destination",
     *("flow.dispatch.tie_shape", "flow.dispatch.workload.ordinal", "flow.tensor.clone"),
     "hal.tensor.barrier",
     "iree_tensor_ext.dispatch.workload.ordinal",

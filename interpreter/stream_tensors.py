@@ -15,7 +15,7 @@ from .constants import constant_array
 from .devices import check_access, device_of
 from .frames import Frame
 from .hal_buffers import BufferView, imported_array
-from .loops import check_indices
+from .loops import element, with_element
 from .registry import Results, impl
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
 from .tensor import filled_shape, slice_of
@@ -119,17 +119,14 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, indices = operand_groups(op, operands)
     array = read_tensor(op, source, required(op, "source_encoding"), dims)
-    check_indices(op, indices, array.shape)
-    return (np.asarray(array[tuple(indices)]),)
+    return (element(op, array, indices),)
 
 
 @impl("stream.tensor.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, indices, (value,) = operand_groups(op, operands)
     type_ = required(op, "target_encoding")
-    array = np.array(read_tensor(op, target, type_, dims))
-    check_indices(op, indices, array.shape)
-    array[tuple(indices)] = value
+    array = with_element(op, read_tensor(op, target, type_, dims), indices, value)
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 

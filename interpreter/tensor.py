@@ -24,7 +24,7 @@ from ..ir.index_lists import SLICE_LISTS
 from ..runtime.abi.arrays import Array, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape, undefined
 from .frames import Exit, Frame
-from .loops import check_indices, is_pointwise, loop_index, run_body
+from .loops import check_indices, element, is_pointwise, loop_index, run_body, with_element
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tensor.yield")
@@ -115,18 +115,13 @@ def check_cast(op: Operation, shape: tuple[int, ...]) -> None:
 @impl("tensor.extract", pointwise=True)
 def _extract(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, *indices = operands
-    array = np.asarray(source)
-    check_indices(op, indices, array.shape)
-    return (np.asarray(array[tuple(indices)]),)
+    return (element(op, source, indices),)
 
 
 @impl("tensor.insert")
 def _insert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     scalar, target, *indices = operands
-    check_indices(op, indices, np.shape(target))
-    result = np.array(target)
-    result[tuple(indices)] = scalar
-    return (result,)
+    return (with_element(op, target, indices, scalar),)
 
 
 # --------------------------------------------------------------------------------------------

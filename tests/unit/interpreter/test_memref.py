@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
+import pytest
 
 
 def test_writing_and_views(execute: Any) -> None:
@@ -107,3 +109,57 @@ def test_collectives_on_memory(execute_spmd: Any) -> None:
     for device, (before, after) in enumerate(execute_spmd(text, (2,), inputs)):
         assert before.tolist() == inputs[device][0].tolist()
         assert after.tolist() == [4, 6]
+
+
+FREED = """
+    func.func @f(%x: tensor<4xf32>) -> f32 {{
+      %c = arith.constant 1.0 : f32
+      %a = memref.alloc() : memref<4xf32>
+      memref.dealloc %a : memref<4xf32>
+      {use}
+      return %c : f32
+    }}"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "%e = affine.load %a[1] : memref<4xf32>",
+        "affine.store %c, %a[1] : memref<4xf32>",
+        "linalg.fill ins(%c : f32) outs(%a : memref<4xf32>)",
+        "linalg.softmax dimension(0) ins(%a : memref<4xf32>) outs(%a : memref<4xf32>)",
+        "bufferization.materialize_in_destination %x in writable %a"
+        " : (tensor<4xf32>, memref<4xf32>) -> ()",
+    ],
+)
+def test_freed_memory_of_other_dialects(execute_error: Any, use: str) -> None:
+    error = execute_error(FREED.format(use=use), np.zeros(4, np.float32))
+    assert error.operation.name == re.sub("%e = ", "", use).split()[0]
+    assert "has been freed" in error.message
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (
+            "linalg.softmax dimension(0) ins(%m : memref<2xf32>) outs(%a : memref<2xf32>)",
+            [0.25, 0.75],
+        ),
+        (
+            "bufferization.materialize_in_destination %x in writable %a"
+            " : (tensor<2xf32>, memref<2xf32>) -> ()",
+            [0, np.log(3)],
+        ),
+    ],
+)
+def test_results_are_written_to_memory(execute: Any, write: str, expected: list[float]) -> None:
+    text = f"""
+    func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {{
+      %m = bufferization.to_buffer %x : tensor<2xf32> to memref<2xf32>
+      %a = memref.alloc() : memref<2xf32>
+      {write}
+      %r = bufferization.to_tensor %a : memref<2xf32> to tensor<2xf32>
+      return %r : tensor<2xf32>
+    }}"""
+    (found,) = execute(text, np.array([0, np.log(3)], np.float32))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
