@@ -20,7 +20,7 @@ from ..tiling.packed_layouts import MAX_DYNAMIC_TILE
 from .frames import Frame
 from .loops import element, with_element
 from .registry import Results, impl
-from .tensor import filled_shape, slice_of
+from .tensor import filled_shape, part_of
 
 
 @impl("iree_codegen.query_tile_sizes")
@@ -60,27 +60,15 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         raise OperationError(
             op, f"takes a slice of shape {shape_text(shape)}, expected shape {shape_text(expected)}"
         )
-    return (np.array(np.asarray(source)[_part(op, np.shape(source), starts, shape)]),)
+    return (np.array(np.asarray(source)[part_of(op, np.shape(source), starts, shape)]),)
 
 
 @impl("flow.tensor.update")
 def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), _, starts, (update,), _ = operand_groups(op, operands)
     result = np.array(target)
-    result[_part(op, result.shape, starts, np.shape(update))] = update
+    result[part_of(op, result.shape, starts, np.shape(update))] = update
     return (result,)
-
-
-def _part(
-    op: Operation, shape: tuple[int, ...], starts: Sequence[Value], sizes: tuple[int, ...]
-) -> tuple[slice, ...]:
-    if not len(shape) == len(starts) == len(sizes):
-        raise OperationError(
-            op,
-            f"has {len(starts)} start indices and a slice of shape {shape_text(sizes)} in a "
-            f"tensor of shape {shape_text(shape)}",
-        )
-    return slice_of(op, shape, [int(each) for each in starts], sizes, (1,) * len(shape))
 
 
 @impl("flow.tensor.load")

@@ -20,7 +20,6 @@ from ..ir.attribute_access import (
     attribute,
     integer,
     integers,
-    mixed,
     operand_groups,
     operation_name,
     symbol,
@@ -34,7 +33,7 @@ from .devices import check_access
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
-from .tensor import filled_shape, kept_axes, slice_of
+from .tensor import filled_shape, kept_axes, sliced
 
 terminates("hal.return", "stream.return")
 
@@ -268,8 +267,7 @@ def check_offset(op: Operation, offset: int, size: int) -> None:
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, *ranges = operand_groups(op, operands)
     whole = _bound(op, source).read(op)
-    parts = _parts(op, whole.shape, ranges)
-    taken = whole[parts]
+    taken = whole[sliced(op, whole.shape, ranges)]
     return (np.array(taken.reshape([taken.shape[axis] for axis in kept_axes(op)])),)
 
 
@@ -277,7 +275,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (value,), (target,), _, *ranges = operand_groups(op, operands)
     slot = _bound(op, target)
-    parts = _parts(op, slot.shape, ranges)
+    parts = sliced(op, slot.shape, ranges)
     sizes = part_sizes(slot.shape, parts)
     array = as_part(op, np.asarray(value), sizes)
     if any(range(n)[part] != range(n) for n, part in zip(slot.shape, parts, strict=True)):
@@ -307,16 +305,6 @@ def _bound(op: Operation, value: Value) -> BoundTensor:
     if not isinstance(value, BoundTensor):
         raise OperationError(op, "accesses a value that is not a dispatch tensor")
     return value
-
-
-def _parts(
-    op: Operation, shape: Sequence[int], ranges: Sequence[Sequence[Value]]
-) -> tuple[slice, ...]:
-    offsets, sizes, strides = (
-        mixed(op, f"static_{name}", values)
-        for name, values in zip(("offsets", "sizes", "strides"), ranges, strict=True)
-    )
-    return slice_of(op, shape, offsets, sizes, strides)
 
 
 @impl(

@@ -29,7 +29,7 @@ from .constants import constant_array
 from .frames import Frame
 from .loops import element, set_element
 from .registry import Results, impl, terminates
-from .tensor import filled_shape, kept_axes, read_slice, slice_of
+from .tensor import filled_shape, kept_axes, sliced
 
 terminates("memref.alloca_scope.return")
 
@@ -116,10 +116,9 @@ def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
     check_memory(op, operands, frame)
-    offsets, sizes, strides = read_slice(op, source.shape, groups)
-    taken = source[slice_of(op, source.shape, offsets, sizes, strides)]
+    taken = source[sliced(op, source.shape, groups)]
     kept = kept_axes(op)
-    dropped = tuple(axis for axis in range(len(sizes)) if axis not in kept)
+    dropped = tuple(axis for axis in range(taken.ndim) if axis not in kept)
     return (np.squeeze(taken, axis=dropped),)
 
 

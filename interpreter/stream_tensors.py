@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups, required
-from ..runtime.abi.arrays import Array, Value
+from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of
 from .constants import constant_array
 from .devices import check_access, device_of
@@ -18,7 +18,7 @@ from .hal_buffers import BufferView, imported_array
 from .loops import element, with_element
 from .registry import Results, impl
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
-from .tensor import filled_shape, slice_of
+from .tensor import filled_shape, part_of
 
 
 @impl("stream.tensor.import")
@@ -85,7 +85,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, starts, lengths, result_dims, (size,) = operand_groups(op, operands)
     here = check_access(op, frame, source)
     array = read_tensor(op, source, required(op, "source_encoding"), dims)
-    part = array[_part(op, array, starts, lengths)]
+    part = array[part_of(op, array.shape, starts, lengths)]
     result_type = required(op, "result_encoding")
     part = part.reshape(filled_shape(op, result_type, result_dims))
     return (write_tensor(op, part, result_type, int(size), here),)
@@ -100,7 +100,7 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         array = np.full(filled_shape(op, type_, dims), value, dtype_of(type_))
         return (write_tensor(op, array, type_, target.size, target.owner, padding=value),)
     array = np.array(read_tensor(op, target, type_, dims))
-    array[_part(op, array, starts, lengths)] = value
+    array[part_of(op, array.shape, starts, lengths)] = value
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
@@ -111,7 +111,7 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     type_ = required(op, "target_encoding")
     array = np.array(read_tensor(op, target, type_, dims))
     part = read_tensor(op, update, required(op, "update_encoding"), update_dims)
-    array[_part(op, array, starts, part.shape)] = part
+    array[part_of(op, array.shape, starts, part.shape)] = part
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
@@ -128,11 +128,3 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     type_ = required(op, "target_encoding")
     array = with_element(op, read_tensor(op, target, type_, dims), indices, value)
     return (write_tensor(op, array, type_, target.size, target.owner),)
-
-
-def _part(
-    op: Operation, array: Array, starts: Sequence[Value], lengths: Sequence[Value]
-) -> tuple[slice, ...]:
-    """Return the slices of a subrange of a tensor. Raises OperationError if it is out of bounds."""
-    sizes = [int(length) for length in lengths]
-    return slice_of(op, array.shape, [int(each) for each in starts], sizes, (1,) * array.ndim)

@@ -172,6 +172,32 @@ def read_slice(
     return offsets, sizes, strides
 
 
+def sliced(
+    op: Operation, shape: Sequence[int], groups: Sequence[Sequence[Value]]
+) -> tuple[slice, ...]:
+    """Return the slices that an operation names; `groups` are the dynamic bounds.
+
+    Raises OperationError if they are out of bounds or of another rank.
+    """
+    return slice_of(op, shape, *read_slice(op, shape, groups))
+
+
+def part_of(
+    op: Operation, shape: Sequence[int], starts: Sequence[Value], sizes: Sequence[Value]
+) -> tuple[slice, ...]:
+    """Return the slices of so many elements from some starts on.
+
+    Raises OperationError if they are out of bounds or of another rank.
+    """
+    if not len(shape) == len(starts) == len(sizes):
+        raise OperationError(
+            op,
+            f"has {len(starts)} start indices and {len(sizes)} lengths in a tensor of shape"
+            f" {shape_text(tuple(shape))}",
+        )
+    return slice_of(op, shape, [*map(int, starts)], [*map(int, sizes)], (1,) * len(shape))
+
+
 @impl("tensor.extract_slice")
 def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
