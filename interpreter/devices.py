@@ -244,10 +244,14 @@ def check_access(
     """
     here = device_of(op, frame, affinity)
     for resource in resources:
-        if here is not None and resource.owner is not None and resource.owner != here:
-            raise OperationError(
-                op,
-                f"runs on device {here}, but accesses a resource of device {resource.owner}:"
-                " transfer it first",
-            )
+        check_owner(op, here, resource.owner)
     return here
+
+
+def check_owner(op: Operation, here: str | None, owner: str | None) -> None:
+    """Raise OperationError if an operation on one device accesses a resource of another."""
+    if here is not None and owner not in (None, here):
+        raise OperationError(
+            op,
+            f"runs on device {here}, but accesses a resource of device {owner}: transfer it first",
+        )

@@ -52,14 +52,18 @@ def imported_array(op: Operation, view: Value, tensor: Attribute, dims: Sequence
     """
     if not isinstance(view, BufferView):
         raise OperationError(op, "imports a value that is not a buffer view")
-    shape = filled_shape(op, tensor, dims)
-    if view.array.shape != shape:
+    check_imported(op, view.array.shape, filled_shape(op, tensor, dims))
+    return view.array
+
+
+def check_imported(op: Operation, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Raise OperationError if a buffer view has another shape than what it is imported as."""
+    if shape != expected:
         raise OperationError(
             op,
-            f"imports a buffer view of shape {shape_text(view.array.shape)}, expected shape "
-            f"{shape_text(shape)}",
+            f"imports a buffer view of shape {shape_text(shape)}, expected shape "
+            f"{shape_text(expected)}",
         )
-    return view.array
 
 
 @impl("hal.tensor.export")

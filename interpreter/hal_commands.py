@@ -23,7 +23,7 @@ from .frames import Frame
 from .hal_buffers import BufferView, element_coded
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
-from .storage import FRESH_BYTE, bytes_at, resource_size
+from .storage import bytes_at, fresh, resource_size
 from .stream_async import pattern_bytes, repeated
 
 Table = Sequence["Buffer"]
@@ -56,10 +56,6 @@ class CommandBuffer:
 
     device: Value
     commands: list[Command]
-
-
-def _fresh(op: Operation, size: Value) -> Buffer:
-    return Buffer(np.full(resource_size(op, size), FRESH_BYTE, np.uint8))
 
 
 # Memory -------------------------------------------------------------------------------------
@@ -121,7 +117,7 @@ def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("hal.allocator.allocate", "hal.device.queue.alloca")
 def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (_fresh(op, operands[-1]),)
+    return (Buffer(fresh(resource_size(op, operands[-1]), None).contents),)
 
 
 @impl("hal.device.queue.dealloca")

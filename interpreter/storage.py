@@ -100,9 +100,14 @@ def fresh(size: int, owner: str | None) -> Resource:
 def bytes_at(op: Operation, contents: Bytes, start: Value, length: Value) -> Bytes:
     """Return `length` bytes from `start`. Raises OperationError if they are out of bounds."""
     first, last = int(start), int(start) + int(length)
-    if not 0 <= first <= last <= contents.size:
-        raise OperationError(op, f"accesses bytes {first} to {last} of {contents.size}")
+    check_range(op, first, last, int(contents.size))
     return contents[first:last]
+
+
+def check_range(op: Operation, first: int, last: int, size: int) -> None:
+    """Raise OperationError if a range of bytes is not among `size` bytes."""
+    if not 0 <= first <= last <= size:
+        raise OperationError(op, f"accesses bytes {first} to {last} of {size}")
 
 
 def resolved_layout(op: Operation, tensor: Tensor) -> LayoutInterface | None:
@@ -136,14 +141,13 @@ def write_tensor(
     Raises OperationError if it does not fit.
     """
     tensor = ranked(op, type_)
-    layout = resolved_layout(op, tensor)
+    found, layout = replace(fresh(size, owner), written_type=tensor), resolved_layout(op, tensor)
     if layout is None:
-        return replace(fresh(size, owner), unresolved_tensor=array, written_type=tensor)
+        return replace(found, unresolved_tensor=array)
     data = _encoded(op, array, tensor, layout, padding)
     check_room(op, data.size, size, tensor)
-    contents = np.full(size, FRESH_BYTE, np.uint8)
-    contents[: data.size] = data
-    return Resource(contents, owner, tensor)
+    found.contents[: data.size] = data
+    return found
 
 
 def read_tensor(

@@ -21,7 +21,7 @@ from .constants import constant_array
 from .devices import check_access, device_of
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
-from .storage import FRESH_BYTE, Resource, fresh, resource_size
+from .storage import Resource, fresh, resource_size
 
 terminates("stream.yield")
 
@@ -55,8 +55,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, start, end, size = operands
     here = check_access(op, frame, source)
     part = source.part(op, start, int(end) - int(start))
-    if part.size != int(size):
-        raise OperationError(op, f"slices {part.size} bytes into a resource of {int(size)} bytes")
+    check_sliced(op, part.size, int(size))
     return (Resource(part.copy(), here if here is not None else source.owner),)
 
 
@@ -85,10 +84,7 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     check_access(op, frame, target, source)
     result, part = _writable(op, target, start, end)
     taken = source.part(op, source_start, int(source_end) - int(source_start))
-    if not part.size == taken.size == int(length):
-        raise OperationError(
-            op, f"copies {taken.size} bytes to {part.size} bytes, expected {int(length)}"
-        )
+    check_copied(op, taken.size, part.size, int(length))
     part[:] = taken
     return (result,)
 
@@ -178,12 +174,23 @@ def constant_resource(op: Operation, value: Attribute, size: Value, frame: Frame
 
     Raises OperationError.
     """
-    room, data = resource_size(op, size), constant_bytes(op, value)
-    if data.size > room:
-        raise OperationError(op, f"stores {data.size} bytes in a resource of {room} bytes")
-    contents = np.full(room, FRESH_BYTE, np.uint8)
-    contents[: data.size] = data
-    return Resource(contents, device_of(op, frame))
+    found, data = fresh(resource_size(op, size), device_of(op, frame)), constant_bytes(op, value)
+    if data.size > found.size:
+        raise OperationError(op, f"stores {data.size} bytes in a resource of {found.size} bytes")
+    found.contents[: data.size] = data
+    return found
+
+
+def check_sliced(op: Operation, size: int, wanted: int) -> None:
+    """Raise OperationError if a slice has another size than the resource it becomes."""
+    if size != wanted:
+        raise OperationError(op, f"slices {size} bytes into a resource of {wanted} bytes")
+
+
+def check_copied(op: Operation, taken: int, replaced: int, length: int) -> None:
+    """Raise OperationError if the ranges and the length of a copy differ."""
+    if not taken == replaced == length:
+        raise OperationError(op, f"copies {taken} bytes to {replaced} bytes, expected {length}")
 
 
 def check_filled(op: Operation, size: int, length: int) -> None:
@@ -211,10 +218,15 @@ def pattern_bytes(op: Operation, operand: int, value: Value) -> Bytes:
     return to_bytes(np.asarray(value).reshape(1), element)
 
 
+def check_multiple(op: Operation, size: int, pattern: int) -> None:
+    """Raise OperationError if a pattern of `pattern` bytes does not fill `size` bytes."""
+    if size % pattern:
+        raise OperationError(
+            op, f"fills {size} bytes with a pattern of {pattern} bytes, expected a multiple"
+        )
+
+
 def repeated(op: Operation, pattern: Bytes, size: int) -> Bytes:
     """Repeat a pattern to `size` bytes. Raises OperationError if `size` is not a multiple."""
-    if size % pattern.size:
-        raise OperationError(
-            op, f"fills {size} bytes with a pattern of {pattern.size} bytes, expected a multiple"
-        )
+    check_multiple(op, size, pattern.size)
     return np.tile(pattern, size // pattern.size)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
-from ...interpreter.hal_buffers import BufferView, element_code
+from ...interpreter.hal_buffers import BufferView, check_imported, element_code
 from ...interpreter.registry import find_entry
 from ...interpreter.storage import ranked
-from ...ir.attribute_access import attribute, operation_name, required
-from ...ir.diagnostics import OperationError
+from ...ir.attribute_access import integer, operation_name, required
 from ...ir.index_lists import mixed_list
-from ...runtime.abi.arrays import shape_text
 from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import INPUTS, RESULTS
@@ -32,7 +30,7 @@ def _view(lowering: FunctionLowering, op: Operation) -> HostView:
 
 @lowers("hal.buffer_view.dim")
 def _dimension(lowering: FunctionLowering, op: Operation) -> None:
-    index = getattr(getattr(attribute(op, "index"), "value", None), "data", 0)
+    index = integer(op, "index")
     shape = _view(lowering, op).tensor.shape
     if index >= len(shape):
         raise NotLowered(op, f"queries dimension {index} of a buffer view of rank {len(shape)}")
@@ -69,12 +67,7 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
 
     def check(numbers: RegisterValues) -> None:
         rank = len(given.shape)
-        if numbers[:rank] != numbers[rank:]:
-            raise OperationError(
-                op,
-                f"imports a buffer view of shape {shape_text(tuple(numbers[:rank]))}, expected "
-                f"shape {shape_text(tuple(numbers[rank:]))}",
-            )
+        check_imported(op, tuple(numbers[:rank]), tuple(numbers[rank:]))
 
     rules = same_sizes(len(shape)) if len(shape) == len(given.shape) else None
     lowering.check(op, [*given.shape, *shape], check, rules)

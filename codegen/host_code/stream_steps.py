@@ -13,10 +13,17 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
+from ...interpreter import devices
 from ...interpreter.registry import find_entry
-from ...interpreter.storage import Resource
+from ...interpreter.storage import Resource, check_range
+from ...interpreter.stream_async import (
+    check_copied,
+    check_filled,
+    check_multiple,
+    check_sliced,
+    expect_size,
+)
 from ...ir.attribute_access import attribute, operation_name
-from ...ir.diagnostics import OperationError
 from ...ir.tensor_types import element_named
 from ...runtime.abi.arrays import Value
 from ...runtime.abi.elements import integer_element
@@ -50,13 +57,7 @@ def check_owner(lowering: FunctionLowering, op: Operation, value: HostResource, 
     names = lowering.program.devices
 
     def check(numbers: RegisterValues) -> None:
-        (owner,) = numbers
-        if owner not in (0, here):
-            raise OperationError(
-                op,
-                f"runs on device {names[here]}, but accesses a resource of device {names[owner]}: "
-                "transfer it first",
-            )
+        devices.check_owner(op, names[here], names[numbers[0]])
 
     if value.owner not in (0, here):
         lowering.check(op, [value.owner], check)
@@ -91,13 +92,8 @@ def byte_range(
 
     The part shares the reference of the whole.
     """
-
-    def check(numbers: RegisterValues) -> None:
-        first, last, size = numbers
-        if not 0 <= first <= last <= size:
-            raise OperationError(op, f"accesses bytes {first} to {last} of {size}")
-
-    lowering.check(op, [start, end, value.size], check, PART_OF_BYTES)
+    words = [start, end, value.size]
+    lowering.check(op, words, lambda numbers: check_range(op, *numbers), PART_OF_BYTES)
     builder = lowering.builder
     address = builder.hold(builder.add(value.address, start))
     return HostResource(address, value.block, builder.subtract(end, start), value.owner)
@@ -158,15 +154,14 @@ def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> H
 
 
 def _check_equal(
-    lowering: FunctionLowering, op: Operation, left: IndexOrInt, right: IndexOrInt, message: str
+    lowering: FunctionLowering,
+    op: Operation,
+    left: IndexOrInt,
+    right: IndexOrInt,
+    check: Callable[[Operation, int, int], None],
 ) -> None:
-    """Fail at run time if two numbers differ, with a message in which they replace `{}`."""
-
-    def check(numbers: RegisterValues) -> None:
-        if numbers[0] != numbers[1]:
-            raise OperationError(op, message.format(*numbers))
-
-    lowering.check(op, [left, right], check, same_sizes(1))
+    """Fail at run time if two numbers differ, with the error that `check` raises for them."""
+    lowering.check(op, [left, right], lambda numbers: check(op, *numbers), same_sizes(1))
 
 
 @lowers("stream.async.cast", "stream.async.clone")
@@ -174,7 +169,7 @@ def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
     source, here = resource_of(lowering, op, 0), lowering.program.device(op)
     check_owner(lowering, op, source, here)
     size = lowering.number(op.operands[-1])
-    _check_equal(lowering, op, source.size, size, "takes a resource of {} bytes, expected {}")
+    _check_equal(lowering, op, source.size, size, expect_size)
     lowering.bind_alias(op, replace(source, owner=here or source.owner))
 
 
@@ -184,7 +179,7 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
     start, end, size = (lowering.number(each) for each in op.operands[2:])
     check_owner(lowering, op, source, lowering.program.device(op))
     part = byte_range(lowering, op, source, start, end)
-    _check_equal(lowering, op, part.size, size, "slices {} bytes into a resource of {} bytes")
+    _check_equal(lowering, op, part.size, size, check_sliced)
     lowering.bind_alias(op, part)
 
 
@@ -199,7 +194,8 @@ def _splat(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("stream.async.fill")
 def _fill(lowering: FunctionLowering, op: Operation) -> None:
     check_owner(lowering, op, resource_of(lowering, op, 0), lowering.program.device(op))
-    start, end = (lowering.number(each) for each in op.operands[2:4])
+    start, end, length = (lowering.number(each) for each in op.operands[2:5])
+    _check_equal(lowering, op, lowering.builder.subtract(end, start), length, check_filled)
     result = writable_resource(lowering, op, 0)
     _write_pattern(lowering, op, byte_range(lowering, op, result, start, end), 5)
     lowering.bind(op.results[0], result)
@@ -221,12 +217,7 @@ def _write_pattern(
         pattern = int.from_bytes(data.tobytes(), "little", signed=True)
 
     def check(numbers: RegisterValues) -> None:
-        if numbers[0] % data.size:
-            raise OperationError(
-                op,
-                f"fills {numbers[0]} bytes with a pattern of {data.size} bytes, expected a "
-                "multiple",
-            )
+        check_multiple(op, numbers[0], data.size)
 
     rest = builder.modulo(target.size, data.size)
     lowering.check(op, [target.size, rest], check, SizeRules(((Word(1), 0),)))
@@ -247,15 +238,10 @@ def _update(lowering: FunctionLowering, op: Operation) -> None:
 def _copy(lowering: FunctionLowering, op: Operation) -> None:
     start, end = (lowering.number(each) for each in op.operands[2:4])
     source_start, source_end, length = (lowering.number(each) for each in op.operands[6:9])
-
-    def check(numbers: RegisterValues) -> None:
-        taken, to, wanted = numbers
-        if not taken == to == wanted:
-            raise OperationError(op, f"copies {taken} bytes to {to} bytes, expected {wanted}")
-
     subtract = lowering.builder.subtract
     sizes = [subtract(source_end, source_start), subtract(end, start), length]
-    lowering.check(op, sizes, check, SizeRules(((Word(0), Word(1)), (Word(1), Word(2)))))
+    rules = SizeRules(((Word(0), Word(1)), (Word(1), Word(2))))
+    lowering.check(op, sizes, lambda numbers: check_copied(op, *numbers), rules)
     _copy_part(lowering, op, (start, end), (source_start, source_end))
 
 
@@ -283,6 +269,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
         check_owner(lowering, op, source, lowering.program.device(op, sender))
+    _check_equal(lowering, op, source.size, lowering.number(op.operands[2]), expect_size)
     if receiver is None:
         owner = 0 if "staging" in str(op.results[0].type) else source.owner
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -226,13 +227,45 @@ def test_another_devices_bytes_need_a_transfer() -> None:
         program.run("f", [X])
 
 
-def test_a_range_beyond_a_resource() -> None:
-    body = (
-        f"%y = stream.async.slice on(#on_a) %x[%c16 to %c32] : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
-    )
-    program = CompiledProgram(api.compile(host(body)).module)
-    with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32 bytes"):
-        program.run("f", [X])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            f"%y = stream.async.slice on(#on_a) %x[%c16 to %c32]"
+            f" : {BYTES}{{%c32}} -> {BYTES}{{%c32}}",
+            "slices 16 bytes into a resource of 32 bytes",
+        ),
+        (
+            f"%y = stream.async.slice on(#on_a) %x[%c32 to %c16]"
+            f" : {BYTES}{{%c32}} -> {BYTES}{{%c32}}",
+            "accesses bytes 32 to 16 of 32",
+        ),
+        (
+            f"%y = stream.async.fill on(#on_a) %bits_of_two, %x[%c8 to %c16 for %c4]"
+            f" : i32 -> %x as {BYTES}{{%c32}}",
+            "fills 8 bytes, expected 4",
+        ),
+        (
+            f"%y = stream.async.copy on(#on_a) %x[%c0 to %c16], %x[%c16 to %c32], %c8"
+            f" : {BYTES}{{%c32}} -> %x as {BYTES}{{%c32}}",
+            "copies 16 bytes to 16 bytes, expected 8",
+        ),
+        (
+            f"%y = stream.async.clone on(#on_a) %x : {BYTES}{{%c16}} -> {BYTES}{{%c16}}",
+            "takes a resource of 32 bytes, expected 16",
+        ),
+        (
+            f"%y = stream.async.transfer %x : {BYTES}{{%c16}} from(#on_a)"
+            f" -> to(#on_b) {BYTES}{{%c16}}",
+            "takes a resource of 32 bytes, expected 16",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit(body: str, message: str) -> None:
+    module = api.compile(host(body)).module
+    for runs in (CompiledProgram(module).run, partial(run, module)):
+        with pytest.raises(OperationError, match=message):
+            runs("f", [X])
 
 
 def test_tensors_without_a_layout_are_interpreted() -> None:
