@@ -32,20 +32,20 @@ from ...ir.attribute_access import constant_integer, number_list
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, RETURNS
 from ...ir.index import constant_index
-from ...ir.index_lists import SLICE_LISTS
+from ...ir.index_lists import mixed_list
 from ...ir.locations import rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
 from ...ir.value_flow import update_function_type
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
-from ..stream.kernels.bindings import whole_tensor
 from .packed.accesses import (
+    Slice,
     dynamic_dims,
     is_whole,
     keeps_storage,
     load_from,
-    memory_sizes,
-    sizes_listed,
+    memory_dims,
+    store_to,
 )
 from .packed.contractions import lower_contraction, lower_convolution
 from .packed.elementwise import lower_elementwise, lower_in_memory, sums_padding
@@ -216,7 +216,7 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
         stored = tensor if keeps_storage(tensor) else stored_type(tensor, layout)
     dims = list(dynamic_dims(operation))
     if layout != IDENTITY:
-        sizes = kernel.values.packed_sizes(sizes_listed(tensor, dims), layout)
+        sizes = kernel.values.packed_sizes(mixed_list(tensor.get_shape(), dims), layout)
         dims = [size for size in sizes if isinstance(size, SSAValue)]
     start = len(operation.operands) - len(dynamic_dims(operation))
     properties = dict(operation.properties)
@@ -235,26 +235,24 @@ def _load(kernel: KernelLowering, load: DispatchTensorLoadOp) -> None:
     source = kernel.bindings.get(load.source, load.source)
     layout = kernel.layout(bound)
     if layout == IDENTITY:
-        result = plain(load.result.type)
-        new = load_from(load, source, load.offsets, load.sizes, load.strides, load, result)
+        part, result = Slice.of(load), plain(load.result.type)
+        new = load_from(load, source, load.source_dims, part, result)
         kernel.replace(load.result, IDENTITY, kernel.values.builder.insert(new).results[0])
         return
-    sizes = sizes_listed(bound, load.source_dims)
-    packed = kernel.values.packed_sizes(sizes, layout)
+    sizes = mixed_list(bound.get_shape(), load.source_dims)
     stored = cast(Tensor, cast(DispatchTensor, source.type).bound_type)
-    whole = whole_tensor(stored)
-    dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
-    new = load_from(load, source, (), dims, (), whole, stored, dims)
+    dims = memory_dims(kernel.values.packed_sizes(sizes, layout), stored)
+    new = load_from(load, source, dims, Slice.whole(stored, dims), stored)
     form = kernel.values.builder.insert(new).results[0]
     if is_whole(load, sizes):
         kernel.replace(load.result, layout, form)
         return
-    forms = TensorForms(plain(bound), tuple(sizes), {layout_in_memory(layout): form})
+    forms = TensorForms(plain(bound), sizes, {layout_in_memory(layout): form})
     kernel.values.set_forms(form, forms)
     part = ExtractSliceOp.build(
         operands=[kernel.values.form(form, IDENTITY), load.offsets, load.sizes, load.strides],
         result_types=[plain(load.result.type)],
-        properties={name: load.properties[name] for name in SLICE_LISTS},
+        properties=Slice.of(load).static,
     )
     kernel.replace(load.result, IDENTITY, kernel.values.builder.insert(part).results[0])
 
@@ -266,31 +264,19 @@ def _store(kernel: KernelLowering, store: DispatchTensorStoreOp) -> None:
     target = kernel.bindings.get(store.target, store.target)
     layout = kernel.layout(bound)
     if layout == IDENTITY:
-        new = type(store).build(
-            operands=[
-                kernel.values.form(store.value, IDENTITY),
-                target,
-                store.target_dims,
-                store.offsets,
-                store.sizes,
-                store.strides,
-            ],
-            properties={name: store.properties[name] for name in SLICE_LISTS},
-        )
+        value = kernel.values.form(store.value, IDENTITY)
+        new = store_to(store, value, target, store.target_dims, Slice.of(store))
         kernel.values.builder.insert(new)
         return
-    sizes = sizes_listed(bound, store.target_dims)
+    sizes = mixed_list(bound.get_shape(), store.target_dims)
     if not is_whole(store, sizes):
         raise OperationError(store, f"stores a slice of a packed tensor, {bound}: unpack it first")
-    packed = kernel.values.packed_sizes(sizes, layout)
     value = kernel.values.memory_form(store.value, layout)
     stored = cast(Tensor, cast(DispatchTensor, target.type).bound_type)
     if value.type != stored:
         value = kernel.values.cast(value, stored)
-    dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
-    new = type(store).build(
-        operands=[value, target, dims, (), dims, ()], properties=whole_tensor(stored)
-    )
+    dims = memory_dims(kernel.values.packed_sizes(sizes, layout), stored)
+    new = store_to(store, value, target, dims, Slice.whole(stored, dims))
     kernel.values.builder.insert(new)
 
 
@@ -318,7 +304,7 @@ def _unset(kernel: KernelLowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     tensor, dims = cast(Tensor, result.type), cast(UnsetEncodingOp, operation).result_dims
     forms = _forms_as_type(kernel, source, tensor)
-    sizes = tuple(sizes_listed(tensor, dims))
+    sizes = mixed_list(tensor.get_shape(), dims)
     if dims or tensor.has_static_shape():
         forms = TensorForms(forms.tensor, sizes, forms.by_layout, forms.factory)
     kernel.values.set_forms(result, forms)

@@ -1,25 +1,24 @@
-"""Helpers for loads and stores of bindings: the accessed slice, and sizes in memory."""
+"""Loads and stores of bindings: the accessed slice, and sizes in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
-from ....dialects.iree_tensor_ext import (
-    DispatchTensor,
-    DispatchTensorLoadOp,
-    DispatchTensorStoreOp,
-    static_list,
-)
-from ....ir.attribute_access import constant_integer
+from ....dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoadOp, DispatchTensorStoreOp
+from ....ir.attribute_access import constant_integer, number_list
 from ....ir.index_lists import SLICE_LISTS, mixed_list
 from ....ir.tensor_types import element_of, shape_of
 from ....tiling.storage_sizes import dense_formula
 from ...sizes.dimension_sizes import Size
+from ...stream.kernels.bindings import whole_tensor
+
+Access = DispatchTensorLoadOp | DispatchTensorStoreOp
 
 
 def keeps_storage(tensor: Tensor) -> bool:
@@ -41,48 +40,65 @@ def dynamic_dims(operation: Operation) -> Sequence[SSAValue]:
     return operation.operands[len(operation.operands) - dynamic :] if dynamic else ()
 
 
-def sizes_listed(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
-    """Return all sizes of a tensor, given those of its dynamic dimensions."""
-    return list(mixed_list(tensor.get_shape(), dims))
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The part of a binding that a load or store accesses.
+
+    - `bounds`: the dynamic offsets, sizes and strides;
+    - `static`: the properties with the static ones.
+    """
+
+    bounds: tuple[Sequence[SSAValue], Sequence[SSAValue], Sequence[SSAValue]]
+    static: dict[str, Attribute]
+
+    @staticmethod
+    def of(access: Access) -> Slice:
+        """Return the slice that an operation accesses."""
+        static = {name: access.properties[name] for name in SLICE_LISTS}
+        return Slice((access.offsets, access.sizes, access.strides), static)
+
+    @staticmethod
+    def whole(tensor: Tensor, dims: Sequence[SSAValue]) -> Slice:
+        """Return the slice that is all of a tensor with these dynamic sizes."""
+        return Slice(((), dims, ()), whole_tensor(tensor))
 
 
 def load_from(
     load: DispatchTensorLoadOp,
     source: SSAValue,
-    offsets: Sequence[SSAValue],
-    sizes: Sequence[SSAValue],
-    strides: Sequence[SSAValue],
-    access: Operation | dict[str, Attribute],
+    dims: Sequence[SSAValue],
+    part: Slice,
     result: Attribute,
-    dims: Sequence[SSAValue] | None = None,
 ) -> Operation:
-    """Emit a copy of a load with another source, slice and result type."""
-    static = access if isinstance(access, dict) else access.properties
-    return type(load).build(
-        operands=[source, load.source_dims if dims is None else dims, offsets, sizes, strides],
-        result_types=[result],
-        properties={name: static[name] for name in SLICE_LISTS},
-    )
+    """Return a load of another source, whose dynamic sizes are `dims`, and of another slice."""
+    operands = [source, dims, *part.bounds]
+    return type(load).build(operands=operands, result_types=[result], properties=part.static)
 
 
-def memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:
-    """Return the sizes of a packed tensor in memory; dynamic sizes come from `packed`."""
-    return [
-        packed[index] if size == DYNAMIC_INDEX else size
-        for index, size in enumerate(stored.get_shape())
-    ]
+def store_to(
+    store: DispatchTensorStoreOp,
+    value: SSAValue,
+    target: SSAValue,
+    dims: Sequence[SSAValue],
+    part: Slice,
+) -> Operation:
+    """Return a store to another target, whose dynamic sizes are `dims`, and to another slice."""
+    operands = [value, target, dims, *part.bounds]
+    return type(store).build(operands=operands, properties=part.static)
 
 
-def is_whole(access: DispatchTensorLoadOp | DispatchTensorStoreOp, sizes: Sequence[Size]) -> bool:
+def memory_dims(packed: Sequence[Size], stored: Tensor) -> list[SSAValue]:
+    """Return the dynamic sizes of a packed tensor in memory; `packed` are all sizes."""
+    pairs = zip(packed, stored.get_shape(), strict=False)
+    return [size for size, n in pairs if n == DYNAMIC_INDEX and isinstance(size, SSAValue)]
+
+
+def is_whole(access: Access, sizes: Sequence[Size]) -> bool:
     """Return whether an access is known to cover the whole tensor."""
-    if any(offset != 0 for offset in static_list(access, "offsets")):
+    offsets, lengths, strides = (number_list(access.properties[name]) for name in SLICE_LISTS)
+    if any(offsets) or any(stride != 1 for stride in strides):
         return False
-    if any(stride != 1 for stride in static_list(access, "strides")):
-        return False
-    dynamic = iter(access.sizes)
-    for static, size in zip(static_list(access, "sizes"), sizes, strict=True):
-        accessed = next(dynamic) if static is None else static
-        number = constant_integer(accessed) if isinstance(accessed, SSAValue) else accessed
-        if accessed != size and (number is None or number != size):
-            return False
-    return True
+    return all(
+        length == size or (isinstance(length, SSAValue) and constant_integer(length) == size)
+        for length, size in zip(mixed_list(lengths, access.sizes), sizes, strict=True)
+    )

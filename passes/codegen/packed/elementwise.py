@@ -278,14 +278,4 @@ def sums_padding(
 
     `summed` are the dimensions that a contraction adds up; `None` if that is not known.
     """
-    if summed is None:
-        return leaves_padding(values.sizes(result), layout)
-    tiles = [
-        (position, tile)
-        for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True)
-        if position in summed
-    ]
-    if not tiles:
-        return False
-    positions, sizes = zip(*tiles, strict=True)
-    return leaves_padding(values.sizes(result), PackedLayout(positions, sizes))
+    return leaves_padding(values.sizes(result), layout, summed)

@@ -362,11 +362,17 @@ def layout_in_memory(layout: PackedLayout) -> PackedLayout:
     return IDENTITY if layout.is_identity else replace(layout, scalable=())
 
 
-def leaves_padding(sizes: Sequence[Size], layout: PackedLayout) -> bool:
-    """Return whether tiles may extend past the end of a tensor of these sizes."""
+def leaves_padding(
+    sizes: Sequence[Size], layout: PackedLayout, dimensions: Sequence[int] | None = None
+) -> bool:
+    """Return whether tiles may extend past the end of a tensor of these sizes.
+
+    Only the given dimensions count, if any are given.
+    """
     for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
         size = sizes[position]
-        if tile != 1 and (tile == DYNAMIC_TILE or not isinstance(size, int) or size % tile):
+        is_multiple = tile != DYNAMIC_TILE and isinstance(size, int) and size % tile == 0
+        if tile != 1 and not is_multiple and (dimensions is None or position in dimensions):
             return True
     return False
 
