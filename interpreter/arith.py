@@ -57,7 +57,11 @@ def wrapped(value: Array, value_type: Attribute) -> Array:
     return wrap(np.asarray(value), width, to_unsigned=is_unsigned(value_type))
 
 
-@impl("arith.constant", "flow.tensor.constant", "flow.tensor.dynamic_constant", pointwise=True)
+@impl(
+    *("arith.constant", "complex.constant"),
+    *("flow.tensor.constant", "flow.tensor.dynamic_constant"),
+    pointwise=True,
+)
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     constants = frame.process.program.constants
     found = constants.get(op)
@@ -72,31 +76,32 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 # Integers
 
 
-def _integer_binary(name: str, function: Binary, *, is_signed: bool) -> None:
-    read = signed if is_signed else unsigned
-
-    @impl(name, pointwise=True)
-    def execute(  # pyright: ignore[reportUnusedFunction]
-        op: Operation, operands: Sequence[Value], frame: Frame
-    ) -> Results:
-        width = width_of(op, op.operands[0].type)
-        result = function(read(operands[0], width), read(operands[1], width))
-        return (wrapped(result, op.results[0].type),)
+def _read(op: Operation, operands: Sequence[Value], *, is_signed: bool) -> list[Array]:
+    """Return integer operands of the first one's type as native integers."""
+    read, width = signed if is_signed else unsigned, width_of(op, op.operands[0].type)
+    return [read(operand, width) for operand in operands]
 
 
-for _name, _function in {
-    "addi": np.add,
-    "subi": np.subtract,
-    "muli": np.multiply,
-    "andi": np.bitwise_and,
-    "ori": np.bitwise_or,
-    "xori": np.bitwise_xor,
-    "maxsi": np.maximum,
-    "minsi": np.minimum,
-}.items():
-    _integer_binary(f"arith.{_name}", _function, is_signed=True)
-_integer_binary("arith.maxui", np.maximum, is_signed=False)
-_integer_binary("arith.minui", np.minimum, is_signed=False)
+_INTEGER_BINARY: dict[str, tuple[Binary, bool]] = {
+    "arith.addi": (np.add, True),
+    "arith.andi": (np.bitwise_and, True),
+    "arith.maxsi": (np.maximum, True),
+    "arith.maxui": (np.maximum, False),
+    "arith.minsi": (np.minimum, True),
+    "arith.minui": (np.minimum, False),
+    "arith.muli": (np.multiply, True),
+    "arith.ori": (np.bitwise_or, True),
+    "arith.subi": (np.subtract, True),
+    "arith.xori": (np.bitwise_xor, True),
+}
+"""For each operation: its function, and whether it is signed."""
+
+
+@impl(*_INTEGER_BINARY, pointwise=True)
+def _integer_binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    function, is_signed = _INTEGER_BINARY[operation_name(op)]
+    result = function(*_read(op, operands, is_signed=is_signed))
+    return (wrapped(result, op.results[0].type),)
 
 
 def truncated_quotient(left: Array, right: Array) -> Array:
@@ -116,29 +121,26 @@ def _ceiling_quotient(left: Array, right: Array) -> Array:
 
 
 _DIVISIONS: dict[str, tuple[Binary, bool]] = {
-    "divsi": (truncated_quotient, True),
-    "divui": (np.floor_divide, False),
-    "remsi": (_truncated_remainder, True),
-    "remui": (np.remainder, False),
-    "floordivsi": (np.floor_divide, True),
-    "ceildivsi": (_ceiling_quotient, True),
-    "ceildivui": (_ceiling_quotient, False),
+    "arith.ceildivsi": (_ceiling_quotient, True),
+    "arith.ceildivui": (_ceiling_quotient, False),
+    "arith.divsi": (truncated_quotient, True),
+    "arith.divui": (np.floor_divide, False),
+    "arith.floordivsi": (np.floor_divide, True),
+    "arith.remsi": (_truncated_remainder, True),
+    "arith.remui": (np.remainder, False),
 }
 """For each division: its function, and whether it is signed."""
 
 
-@impl(*(f"arith.{name}" for name in _DIVISIONS), pointwise=True)
+@impl(*_DIVISIONS, pointwise=True)
 def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    name = operation_name(op).removeprefix("arith.")
-    function, is_signed = _DIVISIONS[name]
-    width = width_of(op, op.operands[0].type)
-    read = signed if is_signed else unsigned
-    left, right = read(operands[0], width), read(operands[1], width)
+    function, is_signed = _DIVISIONS[operation_name(op)]
+    left, right = _read(op, operands, is_signed=is_signed)
     if np.any(right == 0):
         raise OperationError(op, "divides by zero")
-    lowest = -(1 << (width - 1))
+    lowest = -(1 << (width_of(op, op.operands[0].type) - 1))
     if is_signed and np.any((right == -1) & (left == lowest)):
-        if name != "remsi":
+        if function is not _truncated_remainder:
             raise OperationError(op, f"divides {lowest} by -1, which overflows")
         right = np.where(right == -1, right.dtype.type(1), right)
     return (wrapped(function(left, right), op.results[0].type),)
@@ -161,8 +163,8 @@ def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("arith.addui_extended", pointwise=True)
 def _add_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    left, right = _read(op, operands, is_signed=False)
     width = width_of(op, op.operands[0].type)
-    left, right = (unsigned(operand, width) for operand in operands)
     total = unsigned(wrap(left + right, width), width)
     return wrapped(total, op.results[0].type), total < left
 
@@ -170,10 +172,10 @@ def _add_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 @impl("arith.mulsi_extended", "arith.mului_extended", pointwise=True)
 def _multiply_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
-    read = signed if operation_name(op) == "arith.mulsi_extended" else unsigned
+    factors = _read(op, operands, is_signed=operation_name(op) == "arith.mulsi_extended")
     # The product of two 64-bit integers needs Python's integers. Narrower products would fit into
     # 64 bits, but the operation is too rare for a second path.
-    left, right = (np.asarray(read(operand, width)).astype(object) for operand in operands)
+    left, right = (factor.astype(object) for factor in factors)
     product = np.asarray(left * right, dtype=object)
     mask = (1 << width) - 1
 
@@ -203,26 +205,23 @@ comparison, and whether it is signed."""
 @impl("arith.cmpi", pointwise=True)
 def _compare_integers(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     compare, is_signed = _COMPARISONS[integer(op, "predicate")]
-    width = width_of(op, op.operands[0].type)
-    read = signed if is_signed else unsigned
-    return (np.asarray(compare(read(operands[0], width), read(operands[1], width))),)
+    return (np.asarray(compare(*_read(op, operands, is_signed=is_signed))),)
 
 
 _RESIZES = {
-    "arith.extsi": signed,
-    "arith.extui": unsigned,
-    "arith.index_cast": signed,
-    "arith.index_castui": unsigned,
-    "arith.trunci": signed,
+    "arith.extsi": True,
+    "arith.extui": False,
+    "arith.index_cast": True,
+    "arith.index_castui": False,
+    "arith.trunci": True,
 }
-"""For each conversion between integer types, how it reads its operand."""
+"""For each conversion between integer types, whether it reads its operand as signed."""
 
 
 @impl(*_RESIZES, pointwise=True)
 def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    read = _RESIZES[operation_name(op)]
-    wide = read(operands[0], width_of(op, op.operands[0].type)).astype(np.int64)
-    return (wrapped(wide, op.results[0].type),)
+    (value,) = _read(op, operands, is_signed=_RESIZES[operation_name(op)])
+    return (wrapped(value.astype(np.int64), op.results[0].type),)
 
 
 # --------------------------------------------------------------------------------------------
@@ -244,32 +243,28 @@ def minimum(left: Array, right: Array) -> Array:
     return np.where(zeros, -(-left - right), result) if np.any(zeros) else result
 
 
-def _float_binary(name: str, function: Binary) -> None:
-    @impl(name, pointwise=True)
-    def execute(  # pyright: ignore[reportUnusedFunction]
-        op: Operation, operands: Sequence[Value], frame: Frame
-    ) -> Results:
-        left, right = np.asarray(operands[0]), np.asarray(operands[1])
-        return (rounded(function(left, right), left.dtype),)
-
-
 def rounded(value: Value, dtype: np.dtype[Any]) -> Array:
     """Round a float result to the precision of `dtype`."""
     return np.asarray(value).astype(dtype, copy=False)
 
 
-for _name, _function in {
-    "addf": np.add,
-    "subf": np.subtract,
-    "mulf": np.multiply,
-    "divf": np.divide,
-    "remf": np.fmod,
-    "maximumf": maximum,
-    "minimumf": minimum,
-    "maxnumf": np.fmax,
-    "minnumf": np.fmin,
-}.items():
-    _float_binary(f"arith.{_name}", _function)
+_FLOAT_BINARY: dict[str, Binary] = {
+    "arith.addf": np.add,
+    "arith.divf": np.divide,
+    "arith.maximumf": maximum,
+    "arith.maxnumf": np.fmax,
+    "arith.minimumf": minimum,
+    "arith.minnumf": np.fmin,
+    "arith.mulf": np.multiply,
+    "arith.remf": np.fmod,
+    "arith.subf": np.subtract,
+}
+
+
+@impl(*_FLOAT_BINARY, pointwise=True)
+def _float_binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    left, right = np.asarray(operands[0]), np.asarray(operands[1])
+    return (rounded(_FLOAT_BINARY[operation_name(op)](left, right), left.dtype),)
 
 
 @impl("arith.negf", pointwise=True)
@@ -359,9 +354,8 @@ def to_float(value: Array, dtype: np.dtype[Any]) -> Array:
 
 @impl("arith.sitofp", "arith.uitofp", pointwise=True)
 def _from_integer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    width = width_of(op, op.operands[0].type)
-    read = signed if operation_name(op) == "arith.sitofp" else unsigned
-    return (to_float(read(operands[0], width), dtype_of(op.results[0].type)),)
+    (value,) = _read(op, operands, is_signed=operation_name(op) == "arith.sitofp")
+    return (to_float(value, dtype_of(op.results[0].type)),)
 
 
 @impl("arith.fptosi", "arith.fptoui", pointwise=True)

@@ -8,30 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
-from ..ir.attribute_access import required
+from ..ir.attribute_access import operation_name
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import dtype_of
-from .constants import constant_array
 from .frames import Frame
 from .registry import Results, impl
-
-
-def _elementwise(name: str, function: Callable[..., Any]) -> None:
-    @impl(name, pointwise=True)
-    def execute(  # pyright: ignore[reportUnusedFunction]
-        op: Operation, operands: Sequence[Value], frame: Frame
-    ) -> Results:
-        result = function(*(np.asarray(operand) for operand in operands))
-        return (np.asarray(result).astype(dtype_of(op.results[0].type), copy=False),)
-
-
-def _in_doubles(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of complex numbers that is computed in doubles; the result is rounded."""
-
-    def compute(*operands: Array) -> Any:
-        return function(*(each.astype(np.complex128) for each in operands))
-
-    return compute
 
 
 def _create(real: Array, imaginary: Array) -> Array:
@@ -125,41 +106,43 @@ def _sign(value: Array) -> Array:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": _absolute,
-    "add": np.add,
-    "angle": np.angle,
-    "conj": np.conj,
-    "create": _create,
-    "div": _divide,
-    "eq": np.equal,
-    "im": np.imag,
-    "mul": _multiply,
-    "neg": np.negative,
-    "neq": np.not_equal,
-    "re": np.real,
-    "sign": _sign,
-    "sub": np.subtract,
+    "complex.abs": _absolute,
+    "complex.add": np.add,
+    "complex.angle": np.angle,
+    "complex.conj": np.conj,
+    "complex.create": _create,
+    "complex.div": _divide,
+    "complex.eq": np.equal,
+    "complex.im": np.imag,
+    "complex.mul": _multiply,
+    "complex.neg": np.negative,
+    "complex.neq": np.not_equal,
+    "complex.re": np.real,
+    "complex.sign": _sign,
+    "complex.sub": np.subtract,
 }
 _ELEMENTARY: dict[str, Callable[..., Any]] = {
-    "atan2": _angle_of,
-    "cos": np.cos,
-    "exp": np.exp,
-    "expm1": _exponential_minus_one,
-    "log": np.log,
-    "log1p": _logarithm_plus_one,
-    "pow": _power,
-    "rsqrt": _inverse_root,
-    "sin": np.sin,
-    "sqrt": np.sqrt,
-    "tan": np.tan,
-    "tanh": np.tanh,
+    "complex.atan2": _angle_of,
+    "complex.cos": np.cos,
+    "complex.exp": np.exp,
+    "complex.expm1": _exponential_minus_one,
+    "complex.log": np.log,
+    "complex.log1p": _logarithm_plus_one,
+    "complex.pow": _power,
+    "complex.rsqrt": _inverse_root,
+    "complex.sin": np.sin,
+    "complex.sqrt": np.sqrt,
+    "complex.tan": np.tan,
+    "complex.tanh": np.tanh,
 }
-for _name, _function in _FUNCTIONS.items():
-    _elementwise(f"complex.{_name}", _function)
-for _name, _function in _ELEMENTARY.items():
-    _elementwise(f"complex.{_name}", _in_doubles(_function))
+"""Functions that are computed in doubles, and then rounded."""
 
 
-@impl("complex.constant", pointwise=True)
-def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (constant_array(op, required(op, "value")),)
+@impl(*_FUNCTIONS, *_ELEMENTARY, pointwise=True)
+def _elementwise(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    arrays, name = [np.asarray(operand) for operand in operands], operation_name(op)
+    if name in _ELEMENTARY:
+        result = _ELEMENTARY[name](*(each.astype(np.complex128) for each in arrays))
+    else:
+        result = _FUNCTIONS[name](*arrays)
+    return (np.asarray(result).astype(dtype_of(op.results[0].type), copy=False),)
