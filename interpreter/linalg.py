@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import Operation
@@ -70,107 +71,94 @@ def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Packed layouts
 
 
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The tiles of a `pack` or `unpack`."""
+
+    op: Operation
+    layout: PackedLayout
+
+    @staticmethod
+    def of(op: Operation, dynamic: Sequence[Value]) -> Packing:
+        """Return the tiles of an operation with these dynamic tile sizes.
+
+        Raises OperationError if one is not positive.
+        """
+        tiles = mixed(op, "static_inner_tiles", dynamic)
+        wrong = next((tile for tile in tiles if tile <= 0), None)
+        if wrong is not None:
+            raise OperationError(op, f"has tiles of {wrong} elements, expected a positive number")
+        inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
+        return Packing(op, PackedLayout(inner, tiles, outer))
+
+    def _outer_counts(self, packed: Sequence[int], rank: int) -> list[int]:
+        """Return the number of tiles along each dimension of the unpacked tensor."""
+        counts = list(packed[:rank])
+        for position, axis in enumerate(self.layout.outer_permutation):
+            counts[axis] = packed[position]
+        return counts
+
+    @property
+    def _tiles(self) -> zip[tuple[int, int]]:
+        """The tiled dimensions with their tile sizes."""
+        return zip(self.layout.inner_positions, self.layout.inner_tiles, strict=True)
+
+    def padded_shape(
+        self, shape: tuple[int, ...], target: tuple[int, ...], *, is_padded: bool
+    ) -> tuple[int, ...]:
+        """Return the shape of the padded source of a `pack`: whole tiles along each dimension.
+
+        `target` is the shape of the destination. Raises OperationError if its tiles have no room
+        for the source, or padding is missing.
+        """
+        full, counts = list(shape), self._outer_counts(target, len(shape))
+        for axis, tile in self._tiles:
+            full[axis] = counts[axis] * tile
+        packs = f"packs {shape_text(shape)} into {shape_text(tuple(full))}"
+        if any(extent > room for extent, room in zip(shape, full, strict=True)):
+            raise OperationError(self.op, f"{packs}, which is too small")
+        if tuple(full) != shape and not is_padded:
+            raise OperationError(self.op, f"{packs} without a padding value")
+        check_countable(self.op, tuple(full))
+        return tuple(full)
+
+    def whole_shape(self, packed: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of whole tiles that an `unpack` to a tensor of a shape reads.
+
+        Raises OperationError if the packed tensor does not fit.
+        """
+        tiles, rank = self.layout.inner_tiles, len(shape)
+        if packed[rank:] != tiles:
+            raise OperationError(
+                self.op,
+                f"unpacks tiles of {shape_text(packed[rank:])}, expected {shape_text(tiles)}",
+            )
+        whole = self._outer_counts(packed, rank)
+        for axis, tile in self._tiles:
+            whole[axis] *= tile
+        if any(extent > room for extent, room in zip(shape, whole, strict=True)):
+            raise OperationError(
+                self.op, f"unpacks {shape_text(tuple(whole))} into the larger {shape_text(shape)}"
+            )
+        return tuple(whole)
+
+
 @impl("linalg.pack")
 def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), (target,), padding, dynamic = packing_groups(op, operands)
-    array = np.asarray(source)
-    inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
-    tiles = tile_sizes(op, dynamic)
-    full = _full_shape(op, array.shape, np.shape(target), tiles, is_padded=bool(padding))
+    array, packing = np.asarray(source), Packing.of(op, dynamic)
+    full = packing.padded_shape(array.shape, np.shape(target), is_padded=bool(padding))
     padded = np.full(full, padding[0] if padding else 0, array.dtype)
     padded[tuple(slice(extent) for extent in array.shape)] = array
-    return (pack(padded, PackedLayout(inner, tiles, outer)),)
-
-
-def packed_shape(
-    op: Operation,
-    shape: tuple[int, ...],
-    target: tuple[int, ...],
-    tiles: tuple[int, ...],
-    *,
-    is_padded: bool,
-) -> tuple[int, ...]:
-    """Return the shape of the result of a `pack` into a tensor of shape `target`.
-
-    Raises OperationError if the tiles have no room for the source, or padding is missing.
-    """
-    counts = list(_full_shape(op, shape, target, tiles, is_padded=is_padded))
-    for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
-        counts[axis] //= tile
-    order = integers(op, "outer_dims_perm") or range(len(shape))
-    return (*(counts[axis] for axis in order), *tiles)
-
-
-def _full_shape(
-    op: Operation,
-    shape: tuple[int, ...],
-    target: tuple[int, ...],
-    tiles: tuple[int, ...],
-    *,
-    is_padded: bool,
-) -> tuple[int, ...]:
-    """Return the shape of the padded source of a `pack`: whole tiles along each dimension."""
-    full = list(shape)
-    counts = _outer_counts(target[: len(shape)], integers(op, "outer_dims_perm"))
-    for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
-        full[axis] = counts[axis] * tile
-    if any(extent > room for extent, room in zip(shape, full, strict=True)):
-        raise OperationError(
-            op, f"packs {shape_text(shape)} into {shape_text(tuple(full))}, which is too small"
-        )
-    if tuple(full) != shape and not is_padded:
-        raise OperationError(
-            op, f"packs {shape_text(shape)} into {shape_text(tuple(full))} without a padding value"
-        )
-    check_countable(op, tuple(full))
-    return tuple(full)
+    return (pack(padded, packing.layout),)
 
 
 @impl("linalg.unpack")
 def _unpack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), (target,), dynamic = packing_groups(op, operands)
-    array = np.asarray(source)
-    inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
-    tiles = tile_sizes(op, dynamic)
-    shape = unpacked_shape(op, array.shape, np.shape(target), tiles)
-    whole = _outer_counts(array.shape[: len(shape)], outer)
-    for axis, tile in zip(inner, tiles, strict=True):
-        whole[axis] *= tile
-    unpacked = unpack(array, PackedLayout(inner, tiles, outer), whole)
+    array, packing, shape = np.asarray(source), Packing.of(op, dynamic), np.shape(target)
+    unpacked = unpack(array, packing.layout, packing.whole_shape(array.shape, shape))
     return (unpacked[tuple(slice(extent) for extent in shape)],)
-
-
-def unpacked_shape(
-    op: Operation, shape: tuple[int, ...], target: tuple[int, ...], tiles: tuple[int, ...]
-) -> tuple[int, ...]:
-    """Return the shape of the result of an `unpack`.
-
-    Raises OperationError if `target` does not fit.
-    """
-    if shape[len(target) :] != tiles:
-        raise OperationError(
-            op, f"unpacks tiles of {shape_text(shape[len(target) :])}, expected {shape_text(tiles)}"
-        )
-    whole = _outer_counts(shape[: len(target)], integers(op, "outer_dims_perm"))
-    for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
-        whole[axis] *= tile
-    if any(extent > room for extent, room in zip(target, whole, strict=True)):
-        raise OperationError(
-            op, f"unpacks {shape_text(tuple(whole))} into the larger {shape_text(target)}"
-        )
-    return target
-
-
-def tile_sizes(op: Operation, dynamic: Sequence[Value]) -> tuple[int, ...]:
-    """Return the tile sizes of a `pack` or `unpack`.
-
-    Raises OperationError if one is not positive.
-    """
-    tiles = mixed(op, "static_inner_tiles", dynamic)
-    wrong = next((tile for tile in tiles if tile <= 0), None)
-    if wrong is not None:
-        raise OperationError(op, f"has tiles of {wrong} elements, expected a positive number")
-    return tiles
 
 
 def packing_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Value]]:
@@ -179,11 +167,3 @@ def packing_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Va
         return operand_groups(op, operands)
     # Unpack has one variadic group, so it needs no segment sizes.
     return [operands[:1], operands[1:2], operands[2:]]
-
-
-def _outer_counts(shape: Sequence[int], outer: Sequence[int]) -> list[int]:
-    """Return the number of tiles along each dimension of the unpacked tensor."""
-    counts = list(shape)
-    for position, axis in enumerate(outer):
-        counts[axis] = shape[position]
-    return counts

@@ -15,13 +15,14 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.linalg.structured_view import structured_view
 from ...interpreter import tensor
 from ...interpreter.frames import check_equal_shapes, check_result, result_check
-from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
+from ...interpreter.linalg import Packing, packing_groups
 from ...interpreter.loops import check_indices
 from ...ir.attribute_access import integer, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import LOOPS
 from ...ir.value_flow import initial_values
 from ...runtime.abi.arrays import Value
+from ...tiling.packed_arrays import packed_extents
 from ..kernels.bounds import check_accesses
 from ..kernels.factorizations import FACTORIZATIONS
 from ..kernels.fourier import FOURIER
@@ -179,15 +180,16 @@ def _reshaped(shapes: ShapeResolver, op: Operation) -> Shape:
 
 def _packed(shapes: ShapeResolver, op: Operation) -> Shape:
     (source,), (target,), padding, dynamic = packing_groups(op, op.operands)
-    tiles = tile_sizes(op, shapes.numbers(dynamic))
-    given = shapes.shape(source), shapes.shape(target)
-    return packed_shape(op, *given, tiles, is_padded=bool(padding))
+    packing, given = Packing.of(op, shapes.numbers(dynamic)), shapes.shape(source)
+    full = packing.padded_shape(given, shapes.shape(target), is_padded=bool(padding))
+    return packed_extents(full, packing.layout)
 
 
 def _unpacked(shapes: ShapeResolver, op: Operation) -> Shape:
     (source,), (target,), dynamic = packing_groups(op, op.operands)
-    tiles = tile_sizes(op, shapes.numbers(dynamic))
-    return unpacked_shape(op, shapes.shape(source), shapes.shape(target), tiles)
+    shape = shapes.shape(target)
+    Packing.of(op, shapes.numbers(dynamic)).whole_shape(shapes.shape(source), shape)
+    return shape
 
 
 def _softmax(shapes: ShapeResolver, op: Operation) -> Shape:
