@@ -241,11 +241,12 @@ def check_equal_shapes(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None
             )
 
 
+UNKNOWN_OPERATION = "is an unknown operation, which the interpreter does not support"
+
+
 def _region_runner(step: Step) -> RegionRunner:
     if step.run_regions is None:
-        raise OperationError(
-            step.operation, "is an unknown operation, which the interpreter does not support"
-        )
+        raise OperationError(step.operation, UNKNOWN_OPERATION)
     return step.run_regions
 
 

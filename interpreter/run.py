@@ -32,12 +32,13 @@ from ..runtime.abi.device_array import DeviceArray
 from ..sharding.collective_rows import COLLECTIVES
 from ..sharding.grid import Grid
 from .devices import initial_memory
-from .frames import Frame, Process, Program
+from .frames import UNKNOWN_OPERATION, Frame, Process, Program, run_implementation
 from .func import run_function
 from .function_signatures import argument_types, result_types, wrap_buffer_views
 from .global_values import GlobalValues, plain_types
 from .hal_buffers import BufferView
 from .process_groups import declared_grid
+from .registry import Results, find_entry
 from .spmd import ProcessRoutine, run_lockstep
 
 
@@ -134,6 +135,20 @@ def run_processes(
     with np.errstate(all="ignore"):
         results = run_lockstep(routines, target)
     return [[as_result(result) for result in local] for local in results]
+
+
+def run_operation(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Run one operation on its own and return its results; it must not meet other processes.
+
+    Raises OperationError if it cannot be executed.
+    """
+    entry = find_entry(operation_name(op))
+    if entry is not None and entry.execute is not None:
+        return run_implementation(op, entry.execute, operands, frame)
+    if entry is None or entry.run_regions is None:
+        raise OperationError(op, UNKNOWN_OPERATION)
+    (results,) = run_lockstep([frame.process.run(entry.run_regions(op, operands, frame))], op)
+    return results
 
 
 def as_result(value: Value) -> Array:

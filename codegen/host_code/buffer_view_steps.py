@@ -6,9 +6,9 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ...interpreter.hal_buffers import BufferView, check_imported, element_code
-from ...interpreter.registry import find_entry
+from ...interpreter.run import run_operation
 from ...interpreter.storage import ranked
-from ...ir.attribute_access import integer, operation_name, required
+from ...ir.attribute_access import integer, required
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import IndexOrInt
@@ -40,7 +40,6 @@ def _dimension(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("hal.buffer_view.assert")
 def _assert(lowering: FunctionLowering, op: Operation) -> None:
     view = _view(lowering, op)
-    entry = find_entry(operation_name(op))
     element, encoding, *sizes = [lowering.number(each) for each in op.operands[1:]]
     shape = view.tensor.shape
 
@@ -49,8 +48,7 @@ def _assert(lowering: FunctionLowering, op: Operation) -> None:
         array = np.broadcast_to(np.empty((), view.tensor.dtype), tuple(numbers[:rank]))
         expected, others = numbers[rank:-2], numbers[-2:]
         words = [np.int64(number) for number in (*others, *expected)]
-        if entry is not None and entry.execute is not None:
-            entry.execute(op, [BufferView(array, view.element), *words], lowering.program.frame)
+        run_operation(op, [BufferView(array, view.element), *words], lowering.program.frame)
 
     is_view = element == element_code(view.element) and len(sizes) == len(shape)
     rules = same_sizes(len(shape)) if is_view else None

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...interpreter.frames import Frame, Process
 from ...interpreter.process_groups import NO_GRID, resolve_grid
-from ...interpreter.registry import find_entry
+from ...interpreter.run import run_operation
 from ...ir.attribute_access import integers, operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Value
@@ -208,13 +208,12 @@ class _KnownNumbers:
             return None
         if not name.startswith("arith.") and name not in _PROCESS_DEPENDENT:
             return None
-        entry = find_entry(name)
         found = map(self.of, op.operands)
         operands = [each for each in found if each is not None]
-        if entry is None or entry.execute is None or len(operands) < len(op.operands):
+        if len(operands) < len(op.operands):
             return None
         try:
-            results = entry.execute(op, operands, self._frame)
-        except (OperationError, ArithmeticError, IndexError, TypeError, ValueError):
+            results = run_operation(op, operands, self._frame)
+        except OperationError:
             return None
         return results[op.results.index(value)]

@@ -19,6 +19,7 @@ from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource
 from ...ir.attribute_access import operation_name, symbol
 from ...ir.diagnostics import OperationError
+from ...ir.host_programs import in_initializer
 from ...runtime.abi.arrays import Array, Value
 from ...runtime.host.program import (
     ArrayAddress,
@@ -190,9 +191,9 @@ class ProgramLowering:
         return found[1]
 
     def global_value(self, op: Operation) -> Value:
-        """Return the value of a global at the start of a run, after the initializers.
+        """Return the value of the global of a load or store when a run starts.
 
-        Raises NotLowered if its load cannot be interpreted.
+        The initializers have run then. Raises NotLowered if a load cannot be interpreted.
         """
         entry = find_entry("util.global.load")
         if entry is None or entry.run_regions is None:
@@ -221,7 +222,7 @@ class ProgramLowering:
         return frozenset(
             self._global(op)
             for op in self.symbols.module.walk()
-            if operation_name(op) == "util.global.store" and not _is_initializing(op)
+            if operation_name(op) == "util.global.store" and not in_initializer(op)
         )
 
     def _global(self, op: Operation) -> Operation | None:
@@ -254,14 +255,6 @@ class ProgramLowering:
         """Register a Python function; return its number. `more` are fields of `PythonCall`."""
         self.program.python.append(PythonCall(name, function, *more))
         return len(self.program.python) - 1
-
-
-def _is_initializing(op: Operation) -> bool:
-    """Return whether an operation is inside an initializer."""
-    scope = op.parent_op()
-    while scope is not None and operation_name(scope) != "util.initializer":
-        scope = scope.parent_op()
-    return scope is not None
 
 
 def _is_end(name: str) -> bool:

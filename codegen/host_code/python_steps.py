@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ...interpreter.frames import (
-    Exit,
-    Frame,
-    Process,
-    ResultType,
-    check_result,
-    result_check,
-    run_implementation,
-)
+from ...interpreter.frames import Frame, Process, ResultType, check_result, result_check
 from ...interpreter.registry import find_entry
-from ...interpreter.spmd import run_lockstep
+from ...interpreter.run import run_operation
 from ...ir.attribute_access import operation_name
-from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
 from ...runtime.abi.arrays import Value, dynamic_sizes
 from ...runtime.abi.values import holds_numbers
@@ -49,12 +40,10 @@ NOT_INTERPRETED = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
 @lowers("python")
 def _python(lowering: FunctionLowering, op: Operation) -> None:
     name = operation_name(op)
-    entry = find_entry(name)
-    if entry is None or name.startswith(NOT_INTERPRETED):
+    is_known = find_entry(name) is not None and not name.startswith(NOT_INTERPRETED)
+    if not is_known or not (op.results or name in WITHOUT_EFFECT):
         raise NotLowered(op, "is an operation that the native backend does not compile")
     if not op.results:
-        if name not in WITHOUT_EFFECT:
-            raise NotLowered(op, "is an operation that the native backend does not compile")
         return
     values = list(dict.fromkeys((*op.operands, *captured(op))))
     contents = [lowering.value(value) for value in values]
@@ -106,7 +95,8 @@ def _known_objects(
                 "computes a value other than a number from operands that are only known at run "
                 "time",
             )
-    for result, content in zip(op.results, _execute(op, frame), strict=True):
+    operands = [frame.values[operand] for operand in op.operands]
+    for result, content in zip(op.results, run_operation(op, operands, frame), strict=True):
         lowering.bind(result, HostObject(content))
 
 
@@ -138,7 +128,8 @@ def _interpreted(
         for value, content in zip(values, contents, strict=True):
             frame.values[value] = _value(value, content, rest)
         with np.errstate(all="ignore"):
-            results = _execute(op, frame)
+            operands = [frame.values[operand] for operand in op.operands]
+            results = run_operation(op, operands, frame)
         words: list[int] = []
         for result, content, expected in zip(op.results, results, checks, strict=True):
             words += _words(machine, op, result, np.asarray(content), expected)
@@ -164,17 +155,6 @@ def _user(value: SSAValue) -> Operation:
     if use is None:
         raise ValueError("a value that nothing reads")
     return use.operation
-
-
-def _execute(op: Operation, frame: Frame) -> Sequence[Value]:
-    entry = find_entry(operation_name(op))
-    operands = [frame.values[operand] for operand in op.operands]
-    if entry is not None and entry.execute is not None:
-        return run_implementation(op, entry.execute, operands, frame)
-    if entry is None or entry.run_regions is None:
-        raise OperationError(op, "cannot be executed")
-    (results,) = run_lockstep([frame.process.run(entry.run_regions(op, operands, frame))], op)
-    return results.values if isinstance(results, Exit) else results
 
 
 def _words(

@@ -6,7 +6,7 @@ the bytes of the operand if nothing else reads the operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from ...interpreter import devices
-from ...interpreter.registry import find_entry
+from ...interpreter.run import run_operation
 from ...interpreter.storage import Resource, check_range
 from ...interpreter.stream_async import (
     check_copied,
@@ -23,9 +23,8 @@ from ...interpreter.stream_async import (
     check_sliced,
     expect_size,
 )
-from ...ir.attribute_access import attribute, operation_name
+from ...ir.attribute_access import attribute
 from ...ir.tensor_types import element_named
-from ...runtime.abi.arrays import Value
 from ...runtime.abi.elements import integer_element
 from ...runtime.abi.values import integer_width, scalar_dtype
 from ...runtime.host.builder import IndexOrInt
@@ -129,16 +128,8 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
     if dynamic_words(sizes):
         raise NotLowered(op, "has a size that is not known")
     known = [np.int64(size) for size in filled_words(sizes, ())]
-    lowering.bind(op.results[0], resident(lowering, op, _executed(lowering, op, known)))
-
-
-def _executed(lowering: FunctionLowering, op: Operation, operands: Sequence[Value]) -> Any:
-    """Return the result that the interpreter computes. Raises NotLowered if it has no rule."""
-    entry = find_entry(operation_name(op))
-    if entry is None or entry.execute is None:
-        raise NotLowered(op, "cannot be executed")
-    (result,) = entry.execute(op, operands, lowering.program.frame)
-    return result
+    (result,) = run_operation(op, known, lowering.program.frame)
+    lowering.bind(op.results[0], resident(lowering, op, result))
 
 
 def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> HostResource:
@@ -380,7 +371,8 @@ def _barrier(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("hal.element_type", "hal.encoding_type")
 def _type_number(lowering: FunctionLowering, op: Operation) -> None:
-    lowering.bind(op.results[0], word_of(np.asarray(_executed(lowering, op, ()))))
+    (number,) = run_operation(op, (), lowering.program.frame)
+    lowering.bind(op.results[0], word_of(np.asarray(number)))
 
 
 @lowers("stream.resource.size")
