@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -21,7 +20,6 @@ from ...interpreter.storage import (
 )
 from ...interpreter.storage import read_tensor as read_stored
 from ...interpreter.storage import write_tensor as write_stored
-from ...interpreter.tensor import slice_of
 from ...ir.attribute_access import operation_name
 from ...runtime.abi.arrays import dynamic_sizes
 from ...runtime.abi.elements import element_of
@@ -44,6 +42,7 @@ from .values import (
     HostResource,
     HostTensor,
     NotLowered,
+    Part,
     Shape,
     dynamic_words,
     filled_words,
@@ -204,36 +203,12 @@ def _python(
 # Parts of tensors -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The offsets, sizes and strides of a slice of a tensor."""
-
-    offsets: Shape
-    sizes: Shape
-    strides: Shape
-
-    @property
-    def words(self) -> Shape:
-        """The numbers of all three lists."""
-        return (*self.offsets, *self.sizes, *self.strides)
-
-    def slices(self, op: Operation, whole: Sequence[int], words: Sequence[int]) -> tuple[Any, ...]:
-        """Return the slices of a NumPy array; `words` are the values of the registers.
-
-        Raises OperationError if the slice is out of bounds.
-        """
-        numbers, rank = filled_words(self.words, words), len(whole)
-        lists = (numbers[first : first + rank] for first in (0, rank, 2 * rank))
-        return slice_of(op, whole, *lists)
-
-
 def check_part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, part: Part) -> None:
     """Fail at run time if a slice is out of bounds."""
     rank = len(bound.shape)
 
     def check(numbers: RegisterValues) -> None:
-        lists = (numbers[first : first + rank] for first in (rank, 2 * rank, 3 * rank))
-        slice_of(op, numbers[:rank], *lists)
+        Part.slices(op, numbers[:rank], numbers[rank:])
 
     lowering.check(op, [*bound.shape, *part.words], check, inside_whole(rank))
 
@@ -252,7 +227,8 @@ def copy_part(
     def copy(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         address, other, *words = numbers
         shape = filled_words(whole.shape, words)
-        slices = part.slices(op, shape, words[len(dynamic_words(whole.shape)) :])
+        rest = words[len(dynamic_words(whole.shape)) :]
+        slices = Part.slices(op, shape, filled_words(part.words, rest))
         array = view(address, prod(shape) * whole.dtype.itemsize).view(whole.dtype).reshape(shape)
         own = array[slices]
         data = view(other, own.nbytes).view(whole.dtype).reshape(own.shape)

@@ -14,7 +14,7 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import FRAME_SIZE, Label, Outgoing, Register
 from .function_lowering import BlockGraph, FunctionLowering, lowers, lowers_branch
 from .program_lowering import callee_of
-from .tensor_steps import insertion_geometry, write_part
+from .tensor_steps import checked_part, write_part
 from .values import (
     HostTensor,
     HostValue,
@@ -276,8 +276,8 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
             if position is None or not integers(insertion, "operandSegmentSizes"):
                 raise NotLowered(insertion, "does not insert into an output of its loop")
             target = results[position]
-            geometry = insertion_geometry(lowering, insertion, target.shape)
-            write_part(lowering, insertion, geometry, target)
+            part = checked_part(lowering, insertion, target.shape, 2)
+            write_part(lowering, insertion, part, target)
 
     with lowering.branch(), ExitStack() as stack:
         indices = [builder.hold(stack.enter_context(builder.loop(*each))) for each in ranges]
@@ -312,11 +312,11 @@ def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> Non
     value = builder.hold(lowering.number(chosen))
     sizes = integers(op, "case_operand_segments")
     first = 0
-    for position, case in enumerate(integers(op, "case_values")):
-        size = sizes[position] if position < len(sizes) else 0
+    rows = zip(integers(op, "case_values"), sizes, op.successors[1:], strict=True)
+    for case, size, successor in rows:
         following = builder.label()
         builder.jump_unless(builder.compare("eq", value, case), following)
-        graph.go(op, op.successors[position + 1], cases[first : first + size])
+        graph.go(op, successor, cases[first : first + size])
         builder.bind_label(following)
         first += size
     graph.go(op, op.successors[0], default)

@@ -29,7 +29,6 @@ from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word
 from .bound_tensors import (
     STORES,
-    Part,
     bind_tensor,
     check_part,
     copy_part,
@@ -41,8 +40,16 @@ from .bound_tensors import (
 from .function_lowering import FunctionLowering, lowers
 from .size_rules import same_sizes
 from .stream_steps import allocate, byte_range, check_owner, count, resource_of, writable_resource
-from .tensor_steps import slice_lists
-from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered, dynamic_words
+from .tensor_steps import named_part
+from .values import (
+    BoundTensor,
+    HostResource,
+    HostTensor,
+    HostValue,
+    NotLowered,
+    Part,
+    dynamic_words,
+)
 
 
 @lowers("stream.async.dispatch")
@@ -210,17 +217,16 @@ def _bound(lowering: FunctionLowering, op: Operation, position: int) -> BoundTen
 
 def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: int) -> Part:
     """Return the slice of a tensor that an access covers, with a check that it is in bounds."""
-    lists = slice_lists(lowering, op, first)
-    if any(len(each) != len(bound.shape) for each in lists):
+    part = named_part(lowering, op, first)
+    if not len(part.offsets) == len(part.sizes) == len(part.strides) == len(bound.shape):
         raise NotLowered(op, f"accesses a slice whose rank differs from that of {bound.type}")
-    part = Part(*lists)
     check_part(lowering, op, bound, part)
     return part
 
 
 def _is_whole(bound: BoundTensor, part: Part) -> bool:
     rank = len(bound.shape)
-    return (part.offsets, part.sizes, part.strides) == ((0,) * rank, bound.shape, (1,) * rank)
+    return part == Part((0,) * rank, bound.shape, (1,) * rank)
 
 
 @lowers("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")

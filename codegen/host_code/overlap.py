@@ -18,15 +18,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.iree_encoding.interfaces import encoded_tensor_of
 from ...interpreter.kernels import tied_argument
-from ...ir.attribute_access import operation_name
+from ...ir.attribute_access import constant_integer, operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
-from ...sharding.collective_rows import COLLECTIVES
+from ...sharding.collective_rows import COLLECTIVES, RECV, SEND
 from ..kernels.schedule import Schedule, Step
 from ..kernels.static_values import constant_attribute
 from .collective_rules import COLLECTIVE_RULES
@@ -45,7 +44,7 @@ DISPATCH = "stream.async.dispatch"
 
 CALL = "stream.async.call"
 
-SENDS, RECEIVES = "shard.send", "shard.recv"
+SENDS, RECEIVES = SEND.operation, RECV.operation
 
 NEVER_STARTED = frozenset(
     name for name, row in COLLECTIVES.items() if row.is_local or row.is_message
@@ -256,11 +255,7 @@ def _is_whole_argument(load: Operation) -> bool:
         return False
     argument = binding.operands[0]
     is_first = isinstance(argument, BlockArgument) and argument.index == 0
-    offset = constant_attribute(binding.operands[1])
+    offset = constant_integer(binding.operands[1])
     whole = encoded_tensor_of(binding.results[0].type)
     is_whole = whole is not None and whole.get_shape() == type_shape(load.results[0].type, load)
-    return is_first and is_whole and len(binding.operands) == 2 and _is_zero(offset)
-
-
-def _is_zero(value: Attribute | None) -> bool:
-    return isinstance(value, IntegerAttr) and value.value.data == 0
+    return is_first and is_whole and len(binding.operands) == 2 and offset == 0

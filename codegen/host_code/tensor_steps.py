@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.identities import SAME_ELEMENTS
 from ...dialects.tensor.dialect import UPDATES
 from ...ir.attribute_access import integers, operand_groups
+from ...ir.index_lists import SLICE_LISTS
 from ...runtime.abi.values import holds_numbers, index_message, static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Register, RegisterValues
@@ -18,7 +19,7 @@ from ..kernels.loop_nests import write_slice, write_slice_update
 from ..kernels.static_values import CONSTANTS, dimensions_of_part
 from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import run_kernel
-from .values import HostTensor, NotLowered, Shape, dynamic_words, element_dtype
+from .values import HostTensor, NotLowered, Part, Shape, dynamic_words, element_dtype
 
 
 @lowers(*CONSTANTS)
@@ -152,50 +153,42 @@ def _insert(lowering: FunctionLowering, op: Operation) -> None:
 VIEWS = RESHAPES | {"tensor.cast", "tensor.extract_slice"}
 """Operations whose results may share the memory of their first operand."""
 
-Geometry = tuple[Shape, Shape, Shape]
 
-
-def slice_lists(lowering: FunctionLowering, op: Operation, first: int) -> Geometry:
-    """Return the offsets, sizes and strides of a slice that an operation names.
-
-    `first` is the first group of dynamic operands.
-    """
+def named_part(lowering: FunctionLowering, op: Operation, first: int) -> Part:
+    """Return the slice that an operation names; `first` is the first group of dynamic operands."""
     groups = operand_groups(op, op.operands)[first:]
-    names = ("static_offsets", "static_sizes", "static_strides")
-    offsets, sizes, strides = (
-        lowering.mixed(integers(op, name), dynamic)
-        for name, dynamic in zip(names, groups, strict=True)
-    )
-    return offsets, sizes, strides
+    lists = zip(SLICE_LISTS, groups, strict=True)
+    return Part(*(lowering.mixed(integers(op, name), dynamic) for name, dynamic in lists))
 
 
-def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: int) -> Geometry:
-    """Return offsets, sizes and strides of a slice of a tensor of shape `whole`, with checks.
+def checked_part(lowering: FunctionLowering, op: Operation, whole: Shape, first: int) -> Part:
+    """Return the slice of a tensor of shape `whole` that an operation names, with checks.
 
-    `first` is the first group of dynamic operands.
+    `first` is the first group of dynamic operands. Raises NotLowered for a slice of another rank.
     """
-    offsets, sizes, strides = slice_lists(lowering, op, first)
+    part = named_part(lowering, op, first)
+    offsets, sizes, strides = part.offsets, part.sizes, part.strides
     if not len(whole) == len(offsets) == len(sizes) == len(strides):
         raise NotLowered(op, f"slices {len(offsets)} dimensions of {len(whole)}")
     query = lowering.query(op)
     if any(stride != 1 for stride in strides) or not dynamic_words(query.words):
         lowering.check(op, query.words, query.check)
-        return offsets, sizes, strides
+        return part
     # Offsets seldom repeat, so that the checks are emitted as instructions instead of a call of
     # Python.
     outside = lowering.size_failure_label(op, query)
-    part = op.results[0] if first == 1 else op.operands[0]
-    given = static_shape(part.type) or () if first == 1 else lowering.shape(part)
-    wanted = [sizes[dimension] for dimension in dimensions_of_part(op, part)]
+    value = op.results[0] if first == 1 else op.operands[0]
+    given = static_shape(value.type) or () if first == 1 else lowering.shape(value)
+    wanted = [sizes[dimension] for dimension in dimensions_of_part(op, value)]
     for size, want in zip(given, wanted, strict=True):
         if size != want and not (isinstance(size, int) and size < 0):
             lowering.builder.jump_if(lowering.builder.compare("ne", size, want), outside)
     for numbers in zip(whole, offsets, sizes, strict=True):
-        _check_part(lowering, numbers, outside)
-    return offsets, sizes, strides
+        _check_range(lowering, numbers, outside)
+    return part
 
 
-def _check_part(
+def _check_range(
     lowering: FunctionLowering,
     numbers: tuple[IndexOrInt, IndexOrInt, IndexOrInt],
     outside: Label,
@@ -216,8 +209,9 @@ def _is_at_most(lowering: FunctionLowering, left: IndexOrInt, right: IndexOrInt)
     return lowering.builder.compute("cmpiule_i64", *lowering.builder.hold_all((left, right)))
 
 
-def _is_contiguous(whole: Shape, sizes: Shape, strides: Shape) -> bool:
+def _is_contiguous(whole: Shape, part: Part) -> bool:
     """Return whether a slice is contiguous: single indices, then a range, then whole dimensions."""
+    sizes, strides = part.sizes, part.strides
     long = [dimension for dimension, size in enumerate(sizes) if size != 1]
     if not long:
         return True
@@ -261,16 +255,16 @@ def _outlives_source(op: Operation) -> bool:
 @lowers("tensor.extract_slice")
 def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     source, result = lowering.tensor(op.operands[0]), op.results[0]
-    offsets, sizes, strides = _geometry(lowering, op, source.shape, 1)
+    part = checked_part(lowering, op, source.shape, 1)
     shape = lowering.result_shape(result)
-    if _is_contiguous(source.shape, sizes, strides):
-        start = _start(lowering, source, offsets)
-        part = HostTensor(start, source.block, shape, source.dtype)
+    if _is_contiguous(source.shape, part):
+        start = _start(lowering, source, part.offsets)
+        found = HostTensor(start, source.block, shape, source.dtype)
         if _outlives_source(op):
             # The update would copy the whole tensor.
-            lowering.bind(result, lowering.copy(part))
+            lowering.bind(result, lowering.copy(found))
         else:
-            lowering.bind_alias(op, part)
+            lowering.bind_alias(op, found)
         return
     target = lowering.new_tensor(op, shape, result)
     text = lowering.program.text(op, lambda: write_slice(op))
@@ -281,29 +275,18 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("tensor.insert_slice")
 def _insert_slice(lowering: FunctionLowering, op: Operation) -> None:
     old = lowering.tensor(op.operands[1])
-    geometry = insertion_geometry(lowering, op, old.shape)
+    part = checked_part(lowering, op, old.shape, 2)
     target = lowering.writable_tensor(op.operands[1])
-    write_part(lowering, op, geometry, target)
+    write_part(lowering, op, part, target)
     lowering.bind(op.results[0], target)
 
 
-def insertion_geometry(lowering: FunctionLowering, op: Operation, whole: Shape) -> Geometry:
-    """Return offsets, sizes and strides of an insertion into a tensor of shape `whole`, checked.
-
-    Raises NotLowered for a slice of another rank.
-    """
-    return _geometry(lowering, op, whole, 2)
-
-
-def write_part(
-    lowering: FunctionLowering, op: Operation, geometry: Geometry, target: HostTensor
-) -> None:
+def write_part(lowering: FunctionLowering, op: Operation, part: Part, target: HostTensor) -> None:
     """Copy the first operand to a slice of a tensor that nothing else reads."""
     source, builder = lowering.tensor(op.operands[0]), lowering.builder
-    offsets, sizes, strides = geometry
-    if _is_contiguous(target.shape, sizes, strides):
+    if _is_contiguous(target.shape, part):
         size = builder.hold(source.bytes(builder))
-        builder.emit("copy", _start(lowering, target, offsets), source.address, size)
+        builder.emit("copy", _start(lowering, target, part.offsets), source.address, size)
         return
     text = lowering.program.text(op, lambda: write_slice_update(op))
     run_kernel(lowering, text, {text.writes[0]: target}, op, points=builder.product(source.shape))

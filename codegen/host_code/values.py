@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...interpreter.function_signatures import BUFFER_VIEW, tensor_type_of
+from ...interpreter.tensor import slice_of
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.arrays import UnsupportedType, dynamic_sizes
@@ -46,6 +47,30 @@ class NotLowered(OperationError):
 
 class AlwaysFails(OperationError):
     """An operation that fails in every run that reaches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The offsets, sizes and strides of a slice of a tensor."""
+
+    offsets: Shape
+    sizes: Shape
+    strides: Shape
+
+    @property
+    def words(self) -> Shape:
+        """The numbers of all three lists."""
+        return (*self.offsets, *self.sizes, *self.strides)
+
+    @staticmethod
+    def slices(op: Operation, whole: Sequence[int], words: Sequence[int]) -> tuple[slice, ...]:
+        """Return the slices of an array of a shape, given the values of `words`.
+
+        Raises OperationError if the slice is out of bounds.
+        """
+        rank = len(whole)
+        lists = (words[first : first + rank] for first in (0, rank, 2 * rank))
+        return slice_of(op, whole, *lists)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.attribute_access import integers, kept_dimensions, operand_groups
 from ...ir.host_programs import CHOICES
+from ...ir.index_lists import SLICE_LISTS
 from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import Term
@@ -220,9 +221,8 @@ def _is_static_unit_stride_slice(operation: Operation, whole: SSAValue, part: SS
 
 def _is_same_slice(extract: Operation, insert: Operation) -> bool:
     """Return whether a read slice is the written slice, with the same dimensions."""
-    lists = ("static_offsets", "static_sizes", "static_strides")
     return (
-        all(integers(extract, name) == integers(insert, name) for name in lists)
+        all(integers(extract, name) == integers(insert, name) for name in SLICE_LISTS)
         and tuple(extract.operands[1:]) == tuple(insert.operands[2:])
         and shape_of(extract.results[0]) == shape_of(insert.operands[0])
     )
