@@ -7,35 +7,34 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Block, Operation
 
-from ..ir.attribute_access import integers, operand_groups, text
+from ..ir.attribute_access import integers, text
 from ..ir.diagnostics import OperationError
+from ..ir.value_flow import given_to_successors
 from ..runtime.abi.arrays import Value
 from .frames import Frame
 from .registry import Results, impl, impl_branch
 
+Choice = tuple[Block, Sequence[Value]]
+
+
+def _to(op: Operation, operands: Sequence[Value], number: int) -> Choice:
+    return op.successors[number], given_to_successors(op, operands)[number]
+
 
 @impl_branch("cf.br")
-def _branch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
-    return op.successors[0], operands
+def _branch(op: Operation, operands: Sequence[Value]) -> Choice:
+    return _to(op, operands, 0)
 
 
 @impl_branch("cf.cond_br")
-def _conditional(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
-    _, taken, other = operand_groups(op, operands)
-    return (op.successors[0], taken) if operands[0] else (op.successors[1], other)
+def _conditional(op: Operation, operands: Sequence[Value]) -> Choice:
+    return _to(op, operands, 0 if operands[0] else 1)
 
 
 @impl_branch("cf.switch")
-def _switch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
-    flag, default, cases = operand_groups(op, operands)
-    values = integers(op, "case_values")
-    sizes = integers(op, "case_operand_segments")
-    start = 0
-    for position, size in enumerate(sizes):
-        if position < len(values) and values[position] == int(flag[0]):
-            return op.successors[position + 1], cases[start : start + size]
-        start += size
-    return op.successors[0], default
+def _switch(op: Operation, operands: Sequence[Value]) -> Choice:
+    flag, cases = int(operands[0]), integers(op, "case_values")
+    return _to(op, operands, cases.index(flag) + 1 if flag in cases else 0)
 
 
 @impl("cf.assert", pointwise=True)

@@ -13,13 +13,15 @@ block, a region, or the parent operation of a region, whose inputs are its resul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Block, Operation, SSAValue
 
 from .host_programs import CALLS, FUNCTIONS, RETURNS
 from .symbols import defined_name, root_symbol
+
+T = TypeVar("T")
 
 BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
 """Terminators that forward their trailing operands to their successor blocks."""
@@ -57,6 +59,14 @@ def forwards(operation: Operation) -> Iterator[Forward]:
         yield Forward(0, operation.regions[0].block.args)
     elif parent is not None and operation.next_op is None:
         yield from _forwards_of_end(operation, parent)
+
+
+def given_to_successors(branch: Operation, operands: Sequence[T]) -> list[Sequence[T]]:
+    """Return, for each successor of a branch, those of its operands that it forwards there.
+
+    `operands` has an entry for each operand, such as its value in a run.
+    """
+    return [operands[first : first + len(inputs)] for first, inputs in forwards(branch)]
 
 
 def _forwards_of_end(end: Operation, parent: Operation) -> Iterator[Forward]:

@@ -291,35 +291,28 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers_branch("cf.br")
 def _br(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> None:
-    graph.go(op, op.successors[0], op.operands)
+    graph.go(op, 0)
 
 
 @lowers_branch("cf.cond_br")
 def _cond_br(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> None:
-    builder = lowering.builder
-    (condition,), taken, other = operand_groups(op, op.operands)
-    otherwise = builder.label()
-    builder.jump_unless(lowering.number(condition), otherwise)
-    graph.go(op, op.successors[0], taken)
-    builder.bind_label(otherwise)
-    graph.go(op, op.successors[1], other)
+    otherwise = lowering.builder.label()
+    lowering.builder.jump_unless(lowering.number(op.operands[0]), otherwise)
+    graph.go(op, 0)
+    lowering.builder.bind_label(otherwise)
+    graph.go(op, 1)
 
 
 @lowers_branch("cf.switch")
 def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> None:
     builder = lowering.builder
-    (chosen,), default, cases = operand_groups(op, op.operands)
-    value = builder.hold(lowering.number(chosen))
-    sizes = integers(op, "case_operand_segments")
-    first = 0
-    rows = zip(integers(op, "case_values"), sizes, op.successors[1:], strict=True)
-    for case, size, successor in rows:
+    chosen = builder.hold(lowering.number(op.operands[0]))
+    for number, case in enumerate(integers(op, "case_values"), start=1):
         following = builder.label()
-        builder.jump_unless(builder.compare("eq", value, case), following)
-        graph.go(op, successor, cases[first : first + size])
+        builder.jump_unless(builder.compare("eq", chosen, case), following)
+        graph.go(op, number)
         builder.bind_label(following)
-        first += size
-    graph.go(op, op.successors[0], default)
+    graph.go(op, 0)
 
 
 @lowers("cf.assert", "check.holds")

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...ir.attribute_access import operation_name
 from ...ir.regions import captured, reachable_blocks
 from ...ir.rules import Rules
+from ...ir.value_flow import given_to_successors
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import HostFunction, Register
 from ..kernels.schedule import Step
@@ -251,12 +252,13 @@ class BlockGraph:
             for block in blocks
         }
 
-    def go(self, op: Operation, block: Block, arguments: Sequence[SSAValue]) -> None:
-        """Branch from the current block to another block of the region.
+    def go(self, op: Operation, number: int) -> None:
+        """Branch from the current block to one of the successors of a terminator.
 
         Raises NotLowered for a branch to the region's first block.
         """
-        lowering = self._lowering
+        lowering, block = self._lowering, op.successors[number]
+        arguments = given_to_successors(op, op.operands)[number]
         if block not in self.labels:
             raise NotLowered(op, "branches to the first block of its region")
         alive = self._liveness[block].live_in
