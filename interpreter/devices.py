@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, SymbolR
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.hal.targets import (
-    DEVICE,
     DeviceAliasAttr,
     DeviceFallbackAttr,
     DeviceOrdinalAttr,
     DeviceSelectAttr,
     DeviceTargetAttr,
+    device_globals,
 )
 from ..dialects.shard.boundary import process_devices
 from ..dialects.stream.affinity import AffinityAttribute, affinity_of
@@ -49,15 +49,6 @@ _MEMORY = "hal.devices"
 
 class MissingDevice(ValueError):
     """A device that the program needs is not available; the message names it."""
-
-
-def device_globals(module: ModuleOp) -> dict[str, Operation]:
-    """Return the device globals of a module by name, in textual order."""
-    return {
-        symbol_name(op) or "": op
-        for op in module.body.block.ops
-        if operation_name(op) == "util.global" and attribute(op, "type") == DEVICE
-    }
 
 
 @dataclass(slots=True)

@@ -63,8 +63,8 @@ _terminators: set[str] = set()
 def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], AnyImplementation]:
     """Register a function that computes operations of these names.
 
-    The function may raise OperationError, or ArithmeticError, IndexError, TypeError or ValueError,
-    for values on which the operation is not defined; these become errors at the operation.
+    The function may raise OperationError, or ArithmeticError, IndexError or ValueError, for values
+    on which the operation is not defined; these become errors at the operation.
     """
     return _entries.decorator(
         "impl",

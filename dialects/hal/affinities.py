@@ -39,13 +39,13 @@ from ..stream.affinity import (
     TargetsUnknownError,
 )
 from .targets import (
-    DEVICE,
     DeviceAliasAttr,
     DeviceFallbackAttr,
     DeviceOrdinalAttr,
     DeviceSelectAttr,
     DeviceTargetAttr,
     ExecutableTargetAttr,
+    device_globals,
 )
 
 
@@ -159,11 +159,7 @@ class DeviceTargets:
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._globals: dict[str, Operation] = {}
-        for operation in module.body.block.ops:
-            if operation.name == "util.global" and operation.properties.get("type") == DEVICE:
-                name = operation.properties["sym_name"]
-                self._globals[getattr(name, "data", "")] = operation
+        self._globals = device_globals(module)
 
     def names(self) -> tuple[str, ...]:
         """Return the symbols of all devices in module order."""

@@ -9,23 +9,35 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     IntegerAttr,
+    ModuleOp,
     NoneAttr,
     StringAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_access import attribute, operation_name
 from ...ir.dialect_extension import plain_type
+from ...ir.symbols import defined_name
 from ...ir.syntax.attribute_format import FormattedAttribute
 
 DeviceType = plain_type("hal.device", "A device of the running program.")
 
 
 DEVICE = DeviceType()
+
+
+def device_globals(module: ModuleOp) -> dict[str, Operation]:
+    """Return the device globals of a module by name, in textual order."""
+    return {
+        defined_name(op): op
+        for op in module.body.block.ops
+        if operation_name(op) == "util.global" and attribute(op, "type") == DEVICE
+    }
 
 
 @irdl_attr_definition

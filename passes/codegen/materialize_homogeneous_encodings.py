@@ -8,10 +8,9 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from ...dialects.hal.affinities import device_affinity
-from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
+from ...dialects.hal.targets import ExecutableTargetAttr, device_globals
 from ...dialects.stream.affinity import TargetsUnknownError
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import defined_name
 from ..stream.analysis.affinity_targets import AffinityTargets
 from .materialize_encoding_into_nop import materialize_encoding_into_nop
 from .materialize_host_encoding import MaterializeHostEncodingPass
@@ -39,12 +38,9 @@ def _targets(ctx: Context, module: ModuleOp) -> set[Attribute]:
     """Return the targets of a module's devices, as far as they are known."""
     affinities = AffinityTargets(ctx, module, AttributeNumbers())
     found: set[Attribute] = set()
-    for operation in module.body.block.ops:
-        if operation.name != "util.global" or operation.properties.get("type") != DEVICE:
-            continue
-        affinity = device_affinity(defined_name(operation))
+    for name, operation in device_globals(module).items():
         try:
-            targets = affinities.targets(affinity, operation)
+            targets = affinities.targets(device_affinity(name), operation)
         except TargetsUnknownError:
             continue
         found.update(target.target for target in targets)

@@ -39,7 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.hal.affinities import device_affinity
-from ...dialects.hal.targets import DEVICE
+from ...dialects.hal.targets import device_globals
 from ...dialects.shard.boundary import PER_PROCESS_GRID, process_devices
 from ...dialects.shard.grids import ProcessLinearIndexOp
 from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
@@ -68,8 +68,8 @@ class SpecializeProcessesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not any(DEFAULT_AFFINITY in each.attributes for each in (op, *op.body.block.ops)):
             place_processes(op)
-        for device in tuple(op.body.block.ops):
-            if device.properties.get("type") == DEVICE and PER_PROCESS_GRID in device.attributes:
+        for device in device_globals(op).values():
+            if PER_PROCESS_GRID in device.attributes:
                 kinds = kinds_of_processes(ctx, op, device)
                 if len(set(kinds.of_process)) > 1:
                     Specialization(op, device, kinds).apply()

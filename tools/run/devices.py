@@ -14,9 +14,10 @@ from ...dialects.hal.targets import (
     DeviceSelectAttr,
     DeviceTargetAttr,
     ExecutableTargetAttr,
+    device_globals,
 )
 from ...dialects.shard.checks import DEVICES, grid_value
-from ...interpreter.devices import DRIVERS, device_globals
+from ...interpreter.devices import DRIVERS
 from ...ir.attribute_access import attribute, operation_name, symbol_name
 from ...ir.usage_error import UsageError, did_you_mean
 from ...programs.function import Function
