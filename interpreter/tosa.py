@@ -118,7 +118,7 @@ _FLOAT_BINARY_WITHOUT_NAN: dict[str, Callable[[Array, Array], Array]] = {
     "maximum": np.fmax,
     "minimum": np.fmin,
 }
-_SHIFTS = frozenset({"arithmetic_right_shift", "logical_left_shift", "logical_right_shift"})
+_SHIFTS = frozenset({"arithmetic_right_shift", "logical_left_shift"})
 
 
 @impl(*(f"tosa.{name}" for name in {**_INTEGER_BINARY, **_FLOAT_BINARY}))
