@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation
@@ -16,7 +18,7 @@ from ....dialects.util.types import UninitializedAttr
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.locations import builder_before, locate
-from ....ir.symbols import names_in, root_symbol, symbols_in, visibility
+from ....ir.symbols import FreshNames, root_symbol, symbols_in, visibility
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
 from .stored_tensors import (
@@ -30,6 +32,14 @@ from .stored_tensors import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The names of the globals that hold a tensor on one device: its resource and its size."""
+
+    resource: str
+    size: str
+
+
 class StoredGlobals:
     """The tensor globals of a module after conversion.
 
@@ -41,13 +51,13 @@ class StoredGlobals:
     def __init__(self, module: ModuleOp, placement: DevicePlacement, *, carries_dims: bool) -> None:
         self._placement = placement
         self._carries_dims = carries_dims
-        self._names = names_in(module)
+        self._names = FreshNames(module)
         self._globals = {
             name: operation
             for name, operation in symbols_in(module, ("util.global",)).items()
             if isinstance(operation.properties.get("type"), TensorType)
         }
-        self._copies: dict[str, dict[Attribute | None, str]] = {}
+        self._copies: dict[str, dict[Attribute | None, Copy]] = {}
         self._set_at_once = set_at_once(module)
         for operation in host_operations(module):
             name = root_symbol(operation, "global")
@@ -62,7 +72,7 @@ class StoredGlobals:
         affinity = self._affinity(operation)
         copy = self._copies[name][affinity]
         type_ = self._resource_type(name)
-        loads = GlobalLoadOp(copy, type_), GlobalLoadOp(size_name(copy), INDEX)
+        loads = GlobalLoadOp(copy.resource, type_), GlobalLoadOp(copy.size, INDEX)
         resource, size = (builder.insert(load).result for load in loads)
         return transfer(StoredTensor(resource, size, ()), affinity, affinity, builder)
 
@@ -95,13 +105,9 @@ class StoredGlobals:
 
     def _add_copy(self, name: str, affinity: Attribute | None) -> None:
         copies = self._copies.setdefault(name, {})
-        if affinity in copies:
-            return
-        fresh, number = name, 1
-        while copies and fresh in self._names:
-            fresh, number = f"{name}__{number}", number + 1
-        self._names.add(fresh)
-        copies[affinity] = fresh
+        if affinity not in copies:
+            own = self._names.fresh(name) if copies else name
+            copies[affinity] = Copy(own, self._names.fresh(f"{own}__size"))
 
     def _resource_type(self, name: str) -> ResourceType:
         mutable = "is_mutable" in self._globals[name].properties
@@ -125,7 +131,7 @@ class StoredGlobals:
         builder = builder_before(variable)
         for affinity, copy in self._copies.get(name, {}).items():
             kind = self._resource_type(name)
-            for symbol_name, type_ in ((copy, kind), (size_name(copy), INDEX)):
+            for symbol_name, type_ in ((copy.resource, kind), (copy.size, INDEX)):
                 properties = {
                     key: value
                     for key, value in variable.properties.items()
@@ -145,7 +151,7 @@ class StoredGlobals:
         self,
         value: Attribute | None,
         tensor: Tensor,
-        copy: str,
+        copy: Copy,
         type_: ResourceType,
         affinity: Attribute | None,
     ) -> Operation:
@@ -179,12 +185,7 @@ def set_at_once(module: ModuleOp) -> set[str]:
     return {name for name, at_once in is_set.items() if at_once}
 
 
-def _store(stored: StoredTensor, name: str, builder: Builder) -> None:
-    """Store a tensor's resource and its size to a global and the global of its size."""
-    builder.insert(GlobalStoreOp(stored.resource, name))
-    builder.insert(GlobalStoreOp(stored.size, size_name(name)))
-
-
-def size_name(name: str) -> str:
-    """Return the name of the global that holds the size of another one."""
-    return f"{name}__size"
+def _store(stored: StoredTensor, copy: Copy, builder: Builder) -> None:
+    """Store a tensor's resource and its size."""
+    builder.insert(GlobalStoreOp(stored.resource, copy.resource))
+    builder.insert(GlobalStoreOp(stored.size, copy.size))

@@ -119,3 +119,29 @@ util.func public @bitcast(%x: tensor<?x4xf32>, %n: index) -> tensor<?x8xi16> {
   %0 = iree_tensor_ext.bitcast %x : tensor<?x4xf32>{%n} -> tensor<?x8xi16>{%n}
   util.return %0 : tensor<?x8xi16>
 }
+
+// -----
+
+// New globals have names that the program does not use: the size of a global, and the copy for a second device.
+
+util.global private @x : !hal.device
+util.global private @y : !hal.device
+// CHECK: util.global private @w : !stream.resource<constant>
+// CHECK: util.global private @w__size_0 : index
+// CHECK: util.global private @w_0 : !stream.resource<constant>
+// CHECK: util.global private @w_0__size : index
+util.global private @w = dense<1.0> : tensor<4xf32>
+// CHECK: util.global private @w__size = 7 : index
+util.global private @w__size = 7 : index
+// CHECK-LABEL: util.func public @read_on_two_devices
+// CHECK: util.global.load @w : !stream.resource<constant>
+// CHECK: util.global.load @w__size_0 : index
+// CHECK: util.global.load @w_0 : !stream.resource<constant>
+// CHECK: util.global.load @w_0__size : index
+// CHECK: util.global.load @w__size : index
+util.func public @read_on_two_devices() -> (tensor<4xf32>, tensor<4xf32>, index) {
+  %0 = util.global.load @w {stream.affinity = #hal.device.affinity<@x>} : tensor<4xf32>
+  %1 = util.global.load @w {stream.affinity = #hal.device.affinity<@y>} : tensor<4xf32>
+  %2 = util.global.load @w__size : index
+  util.return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, index
+}
