@@ -33,7 +33,7 @@ from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
 from ..manager.module_pass import module_pass
-from .analysis.integer_facts import integer_facts, possible_constants
+from .analysis.integer_facts import KnownIntegers, possible_constants
 from .analysis.resource_limits import resource_limits
 from .kernels.sites import dispatch_sites
 
@@ -43,27 +43,30 @@ VALUES, ALIGNMENT = "stream.values", "stream.alignment"
 @module_pass("iree-stream-annotate-dispatch-arguments")
 def annotate_dispatch_arguments(module: ModuleOp) -> None:
     """Annotate kernel arguments with the possible values and alignments."""
+    known = KnownIntegers()
     for function, dispatches in dispatch_sites(module).items():
         block = function.regions[0].blocks.first
         if block is not None:
-            _annotate(function, block, dispatches)
+            _annotate(function, block, dispatches, known)
 
 
-def _annotate(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:
+def _annotate(
+    function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp], known: KnownIntegers
+) -> None:
     numbers = iter(zip(*(dispatch.uniform_operands for dispatch in dispatches), strict=True))
     offsets = iter(zip(*(dispatch.resource_offsets for dispatch in dispatches), strict=True))
     arg_attrs: list[Attribute] = []
     for argument in block.args:
-        known = dict(boundary_attributes(function, "arg_attrs", argument.index))
+        attributes = dict(boundary_attributes(function, "arg_attrs", argument.index))
         if isinstance(argument.type, BindingType):
             operands = next(offsets, ())
-            known |= _alignment(operands, resource_limits(dispatches[0]).alignment)
+            attributes |= _alignment(operands, resource_limits(dispatches[0]).alignment, known)
         else:
             operands = next(numbers, ())
             if isinstance(argument.type, IndexType):
-                known |= _alignment(operands, 1)
-            known |= _values(operands)
-        arg_attrs.append(DictionaryAttr(known))
+                attributes |= _alignment(operands, 1, known)
+            attributes |= _values(operands)
+        arg_attrs.append(DictionaryAttr(attributes))
     function.properties["arg_attrs"] = ArrayAttr(arg_attrs)
 
 
@@ -78,11 +81,13 @@ def _values(operands: Sequence[SSAValue]) -> dict[str, Attribute]:
     return {VALUES: ArrayAttr(sorted(distinct, key=lambda constant: constant.value.data))}
 
 
-def _alignment(operands: Sequence[SSAValue], of_zero: int) -> dict[str, Attribute]:
+def _alignment(
+    operands: Sequence[SSAValue], of_zero: int, known: KnownIntegers
+) -> dict[str, Attribute]:
     """Return the `stream.alignment` entry: a power of two that divides all operands.
 
     `of_zero` is used if all operands are 0.
     """
-    divisor = gcd(*(integer_facts(operand).divisor for operand in operands))
+    divisor = gcd(*(known.facts(operand).divisor for operand in operands))
     power = divisor & -divisor if divisor else of_zero
     return {ALIGNMENT: IntegerAttr(power, IndexType())} if power > 1 else {}

@@ -26,7 +26,7 @@ from ...dialects.util.types import IntAssumptionAttr
 from ...ir.locations import located_builder
 from ...ir.regions import replace_other_uses
 from ..manager.module_pass import module_pass
-from .analysis.integer_facts import MAX_INTEGER, UNKNOWN, IntegerFacts, integer_facts
+from .analysis.integer_facts import MAX_INTEGER, UNKNOWN, IntegerFacts, KnownIntegers
 from .kernels.sites import dispatch_sites
 from .kernels.uniform_operands import uniform_arguments
 
@@ -34,19 +34,22 @@ from .kernels.uniform_operands import uniform_arguments
 @module_pass("iree-stream-annotate-dispatch-assumptions")
 def annotate_dispatch_assumptions(module: ModuleOp) -> None:
     """Insert known ranges and divisors of their operands at the start of kernels."""
+    known = KnownIntegers()
     for function, dispatches in dispatch_sites(module).items():
         block = function.regions[0].blocks.first
         if block is not None and block.first_op is not None:
-            _assume(function, block, dispatches)
+            _assume(function, block, dispatches, known)
 
 
-def _assume(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:
+def _assume(
+    function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp], known: KnownIntegers
+) -> None:
     columns = list(zip(*(dispatch.uniform_operands for dispatch in dispatches), strict=True))
     pairs = [
         (argument, facts)
         for argument, operands in zip(uniform_arguments(block), columns, strict=True)
         if isinstance(argument.type, IndexType | IntegerType)
-        and (facts := [integer_facts(operand) for operand in operands]) != [UNKNOWN] * len(operands)
+        and (facts := [known.facts(operand) for operand in operands]) != [UNKNOWN] * len(operands)
     ]
     if not pairs:
         return

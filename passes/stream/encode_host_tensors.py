@@ -69,7 +69,7 @@ from ...ir.rules import Rules
 from ...ir.syntax.assembly_format import values
 from ...ir.tensor_types import require_ranked, shape_of
 from ..manager.module_pass import module_pass
-from .analysis.integer_facts import integer_facts
+from .analysis.integer_facts import KnownIntegers
 from .analysis.storage import is_resource
 from .stored_elements import Elements, packed_constant, pattern, stored_constant
 
@@ -123,6 +123,7 @@ class Replacements:
         """For each replaced value, the value that replaces it."""
         self.constants = defaultdict[Block, dict[int, SSAValue]](dict)
         """For each block, the index constants that replacements use."""
+        self.integers = KnownIntegers()
         self._results: dict[Operation, Sequence[SSAValue]] = {}
 
     def add(self, operation: Operation, rule: Rule) -> None:
@@ -164,6 +165,11 @@ class HostBuilder(Builder):
         """Return the constant that a value is or is replaced by, else the value."""
         amount = known(self._replacements.values.get(value, value))
         return amount if isinstance(amount, int) else value
+
+    def divisor(self, index: IndexOrInt) -> int:
+        """Return a number that is known to divide an index; 0 if the index is 0."""
+        is_value = isinstance(index, SSAValue)
+        return self._replacements.integers.facts(index).divisor if is_value else index
 
     def on_bytes(
         self, op_class: type[IRDLOperation], *operands: IndexOrInt, **properties: Attribute
@@ -222,10 +228,10 @@ class HostBuilder(Builder):
         first = [self.known(start) for start in operation.start_indices]
         bits = stored_bits(tensor)
         in_byte = max(8 // bits, 1)
-        begins = is_multiple(first, sizes, in_byte, _divisor)
+        begins = is_multiple(first, sizes, in_byte, self.divisor)
         ends = (
             isinstance(operation, TensorSliceOp)
-            or prod(map(_divisor, lengths)) % in_byte == 0
+            or prod(map(self.divisor, lengths)) % in_byte == 0
             or reaches_end(first, lengths, sizes)
         )
         if not begins or not ends:
@@ -277,11 +283,6 @@ def elements_of(operation: Operation, tensor: Tensor) -> Elements:
             f"writes elements of {tensor}, whose layouts have elements of different bit widths",
         )
     return Elements(tensor.element_type, bits.pop())
-
-
-def _divisor(index: IndexOrInt) -> int:
-    """Return a number that is known to divide an index; 0 if the index is 0."""
-    return integer_facts(index).divisor if isinstance(index, SSAValue) else index
 
 
 # Operations

@@ -23,14 +23,13 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from ....dialects.util.dialect import AssumeIntOp, GlobalOp
 from ....dialects.util.types import IntAssumptionAttr
 from ....ir.attribute_access import attribute
+from ....ir.graph_orders import postorder
 from ....ir.host_programs import GLOBAL_LOAD
 from ....ir.locations import made_by
-from ....ir.symbols import find_symbol, root_symbol
+from ....ir.symbols import SymbolTables, find_symbol, remembered_symbols, root_symbol
 from ....ir.tensor_types import integer_width
 
 MAX_INTEGER = 2**63 - 1
-_DEPTH = 32
-"""How many operations deep the computation of a number is followed."""
 
 _SIGNED_CONVERSIONS = frozenset({"arith.extsi", "arith.index_cast"})
 
@@ -66,26 +65,53 @@ class IntegerFacts:
 UNKNOWN = IntegerFacts()
 
 
-def integer_facts(value: SSAValue, depth: int = _DEPTH) -> IntegerFacts:
-    """Return facts about an integer or index, derived from the operations that compute it."""
-    is_index, bits = isinstance(value.type, IndexType), integer_width(value.type)
-    if not is_index and not isinstance(value.type, IntegerType):
-        return UNKNOWN
-    if (constant := constant_of(value)) is not None:
-        return _exactly(constant)
-    if not isinstance(value, OpResult) or depth == 0:
-        return UNKNOWN
-    operation = value.op
-    if isinstance(operation, AssumeIntOp):
-        return _assumed(operation, value.index, depth)
-    operands = [integer_facts(each, depth - 1) for each in operation.operands]
-    if operation.name in _SIGNED_CONVERSIONS:
-        found = _sign_extended(operands[0], integer_width(operation.operands[0].type))
-    elif (rule := _RULES.get(operation.name)) is not None:
-        found = rule(operands)
-    else:
-        return UNKNOWN
-    return found if is_index else _wrapped(found, bits)
+class KnownIntegers:
+    """The facts about the integers of a program, which are found once for each."""
+
+    def __init__(self) -> None:
+        self._facts: dict[SSAValue, IntegerFacts] = {}
+        self._symbols: SymbolTables = {}
+
+    def facts(self, value: SSAValue) -> IntegerFacts:
+        """Return facts about an integer or index, derived from the operations that compute it.
+
+        Neither these operations nor globals may have changed since earlier calls.
+        """
+        with remembered_symbols(self._symbols):
+            for each in postorder([value], self._inputs):
+                if each not in self._facts:
+                    self._facts[each] = self._find(each)
+        return self._facts[value]
+
+    def _inputs(self, value: SSAValue) -> Sequence[SSAValue]:
+        """Return the values that the facts about a value follow from, if these are to be found."""
+        if value in self._facts or not isinstance(value, OpResult):
+            return ()
+        if isinstance(value.op, AssumeIntOp):
+            return (value.op.operands[value.index],)
+        has_rule = value.op.name in _RULES or value.op.name in _SIGNED_CONVERSIONS
+        return value.op.operands if has_rule else ()
+
+    def _find(self, value: SSAValue) -> IntegerFacts:
+        """Return the facts about a value, given those about what it follows from."""
+        is_index, bits = isinstance(value.type, IndexType), integer_width(value.type)
+        if not is_index and not isinstance(value.type, IntegerType):
+            return UNKNOWN
+        if (constant := constant_of(value)) is not None:
+            return _exactly(constant)
+        if not isinstance(value, OpResult):
+            return UNKNOWN
+        operation = value.op
+        inputs = [self._facts.get(each, UNKNOWN) for each in self._inputs(value)]
+        if isinstance(operation, AssumeIntOp):
+            return _assumed(operation, value.index, *inputs)
+        if operation.name in _SIGNED_CONVERSIONS:
+            found = _sign_extended(inputs[0], integer_width(operation.operands[0].type))
+        elif (rule := _RULES.get(operation.name)) is not None:
+            found = rule(inputs)
+        else:
+            return UNKNOWN
+        return found if is_index else _wrapped(found, bits)
 
 
 def constant_of(value: SSAValue) -> IntegerAttr | None:
@@ -109,9 +135,8 @@ def _exactly(constant: IntegerAttr) -> IntegerFacts:
     return IntegerFacts(number, number, number if bits < 64 else gcd(number, signed))
 
 
-def _assumed(operation: AssumeIntOp, index: int, depth: int) -> IntegerFacts:
+def _assumed(operation: AssumeIntOp, index: int, known: IntegerFacts) -> IntegerFacts:
     """Return facts that hold in every case of an assumption, combined with what else is known."""
-    known = integer_facts(operation.operands[index], depth - 1)
     cases = [_asserted(assumption) for assumption in operation.assumptions.data[index]]
     return reduce(IntegerFacts.either, cases).both(known) if cases else known
 
@@ -132,9 +157,14 @@ def _wrapped(facts: IntegerFacts, bits: int) -> IntegerFacts:
 
 
 def _within(least: int | None, most: int | None, divisor: int) -> IntegerFacts:
-    """Return the facts without bounds if the upper bound exceeds `MAX_INTEGER`."""
+    """Return the facts without bounds if the upper bound exceeds `MAX_INTEGER`.
+
+    Of a divisor that exceeds it, a power of two is kept: each square would have twice the digits.
+    """
     if most is not None and most > MAX_INTEGER:
         most = None
+    if divisor > MAX_INTEGER:
+        divisor = gcd(divisor, MAX_INTEGER + 1)
     return IntegerFacts(least if most is not None else None, most, divisor)
 
 
@@ -231,12 +261,18 @@ _RULES: dict[str, Callable[[Sequence[IntegerFacts]], IntegerFacts]] = {
 """Rules that derive facts about a result from those about the operands, by operation name."""
 
 
-def possible_constants(value: SSAValue, depth: int = _DEPTH) -> list[IntegerAttr] | None:
-    """Return the constants that a number may be; `None` if it may be anything else."""
-    if (constant := constant_of(value)) is not None:
-        return [constant]
+def possible_constants(value: SSAValue) -> list[IntegerAttr] | None:
+    """Return the constants that a number may be, each once; `None` if it may be anything else."""
+    found: dict[IntegerAttr, None] = {}
+    for each in postorder([value], _choices):
+        if not _choices(each):
+            if (constant := constant_of(each)) is None:
+                return None
+            found[constant] = None
+    return list(found)
+
+
+def _choices(value: SSAValue) -> Sequence[SSAValue]:
+    """Return the values between which a select chooses; none if the value is no such choice."""
     select = made_by(value, "arith.select")
-    if select is None or depth == 0:
-        return None
-    first, second = (possible_constants(each, depth - 1) for each in select.operands[1:])
-    return None if first is None or second is None else [*first, *second]
+    return () if select is None else select.operands[1:]
