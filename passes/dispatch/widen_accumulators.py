@@ -16,6 +16,7 @@ bodies have neither regions nor calls.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.builder import Builder
@@ -26,6 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.combiners import COMBINERS
+from ...ir.graph_orders import postorder
 from ...ir.linear_forms import linear
 from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, rebuilt
 from ...ir.regions import walk
@@ -146,8 +148,16 @@ def _wide_body(view: StructuredView, numbers: list[int]) -> Block:
 
 def _wide_term(builder: Builder, value: SSAValue, is_sum: bool) -> SSAValue:
     """Return a term in f32; a product that the body adds is that of its factors in f32."""
-    product = made_by(value, "arith.mulf")
-    if product is None or product.parent is not builder.insertion_point.block or not is_sum:
-        return builder.insert(ExtFOp(value, f32)).result
-    left, right = (_wide_term(builder, each, is_sum) for each in product.operands)
-    return builder.insert(MulfOp(left, right)).result
+
+    def factors(term: SSAValue) -> Sequence[SSAValue]:
+        product = made_by(term, "arith.mulf") if is_sum else None
+        if product is None or product.parent is not builder.insertion_point.block:
+            return ()
+        return product.operands
+
+    wide: dict[SSAValue, SSAValue] = {}
+    for term in postorder([value], factors):
+        pair = [wide[each] for each in factors(term)]
+        made = MulfOp(pair[0], pair[1]) if pair else ExtFOp(term, f32)
+        wide[term] = builder.insert(made).result
+    return wide[value]

@@ -10,14 +10,14 @@ if each computed factor is used often enough to pay for storing it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.arith import MulfOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
 from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
@@ -25,8 +25,9 @@ from ....dialects.iree_encoding.interfaces import tensor_encoding
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import StructuredView, structured_view
+from ....ir.graph_orders import postorder
 from ....ir.linear_forms import loops_of
-from ....ir.locations import builder_before, made_by, rebuilt
+from ....ir.locations import block_with, builder_before, made_by, maker_of, rebuilt
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import RESULT, ContractionOperand
 from ...sizes.dimension_sizes import DimensionSizes, Size
@@ -93,7 +94,7 @@ def _terms(view: StructuredView, addition: Operation) -> list[Term] | None:
     while pending:
         value = pending.pop()
         product = made_by(value, "arith.mulf")
-        if product is not None and product.parent is body:
+        if product is not None and product.parent is body and value.has_one_use():
             pending += reversed(product.operands)
             continue
         inputs = _inputs_of(value, body)
@@ -107,20 +108,23 @@ def _terms(view: StructuredView, addition: Operation) -> list[Term] | None:
 
 def _inputs_of(value: SSAValue, body: Block) -> set[int] | None:
     """Return the inputs that a value is computed from; `None` if not by arithmetic alone."""
-    if isinstance(value, BlockArgument) and value.block is body:
-        return None if value.index == len(body.args) - 1 else {value.index}
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.parent is not body:
-        return set()
-    if owner.name.partition(".")[0] not in COMPUTING or owner.regions:
-        return None
     found: set[int] = set()
-    for operand in owner.operands:
-        inputs = _inputs_of(operand, body)
-        if inputs is None:
+    for each in _computation(value, body):
+        if isinstance(each, BlockArgument):
+            found.add(each.index)
+        elif (maker := maker_of(each)).name.partition(".")[0] not in COMPUTING or maker.regions:
             return None
-        found |= inputs
-    return found
+    return None if len(body.args) - 1 in found else found
+
+
+def _computation(value: SSAValue, body: Block) -> list[SSAValue]:
+    """Return the values of a body that a value is computed from, and itself, operands first."""
+
+    def operands(each: SSAValue) -> Sequence[SSAValue]:
+        owner = each.owner
+        return owner.operands if isinstance(owner, Operation) and owner.parent is body else ()
+
+    return [each for each in postorder([value], operands) if block_with(each) is body]
 
 
 def _factors(terms: Sequence[Term]) -> tuple[list[Term], list[Term]] | None:
@@ -190,7 +194,8 @@ class _Splitter:
                 (index,) = factor[0].inputs
                 value, map_ = view.inputs[index], view.maps[index]
                 argument = body.insert_arg(view.body.args[index].type, number)
-                elements.append(self._computed(factor[0].value, {index: argument}, body))
+                copies: dict[SSAValue, SSAValue] = {view.body.args[index]: argument}
+                elements.append(self._computed(factor[0].value, copies, body))
             else:
                 value, map_ = self._compute(factor)
                 element = factor[0].value.type
@@ -219,8 +224,11 @@ class _Splitter:
         dimensions = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
         result_type: Attribute = factor[0].value.type
         body = Block(arg_types=[*(view.body.args[index].type for index in used), result_type])
-        arguments = dict(zip(used, body.args, strict=False))
-        first, *rest = (self._computed(term.value, arguments, body) for term in factor)
+        copies: dict[SSAValue, SSAValue] = {
+            view.body.args[index]: argument
+            for index, argument in zip(used, body.args, strict=False)
+        }
+        first, *rest = (self._computed(term.value, copies, body) for term in factor)
         element: SSAValue = first
         for other in rest:
             product = MulfOp(element, other)
@@ -244,19 +252,15 @@ class _Splitter:
         )
         return self._builder.insert(generic).results[0], read
 
-    def _computed(
-        self, value: SSAValue, arguments: Mapping[int, SSAValue], body: Block
-    ) -> SSAValue:
-        """Copy the computation of a value into another body and return the copy's result."""
-        if isinstance(value, BlockArgument) and value.block is self._view.body:
-            return arguments[value.index]
-        if not isinstance(value, OpResult) or value.op.parent is not self._view.body:
-            return value
-        owner = value.op
-        operands = [self._computed(operand, arguments, body) for operand in owner.operands]
-        step = owner.clone(dict(zip(owner.operands, operands, strict=True)))
-        body.add_op(step)
-        return step.results[value.index]
+    def _computed(self, value: SSAValue, copies: dict[SSAValue, SSAValue], body: Block) -> SSAValue:
+        """Copy the computation of a value into another body and return the copy's result.
+
+        `copies` maps values of the body to those of the other one, and gets the new ones.
+        """
+        for each in _computation(value, self._view.body):
+            if each not in copies:
+                body.add_op(maker_of(each).clone(copies))
+        return copies.get(value, value)
 
     def _size(self, used: Sequence[int], loop: int) -> Size:
         """Return a loop's extent according to the inputs `used`: a number if one has it static."""

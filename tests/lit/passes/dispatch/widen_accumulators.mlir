@@ -126,3 +126,24 @@ func.func @choice(%x: tensor<16xbf16>, %c: i1, %s: tensor<bf16>) -> tensor<bf16>
   } -> tensor<bf16>
   return %r : tensor<bf16>
 }
+
+// A product that is a factor twice is computed once: a power takes as many products as before.
+
+// CHECK-LABEL: @power
+// CHECK:       ^bb{{[0-9]+}}([[X:%.+]]: bf16, [[T:%.+]]: f32):
+// CHECK-NEXT:    [[W:%.+]] = arith.extf [[X]] : bf16 to f32
+// CHECK-NEXT:    [[P:%.+]] = arith.mulf [[W]], [[W]] : f32
+// CHECK-NEXT:    [[Q:%.+]] = arith.mulf [[P]], [[P]] : f32
+// CHECK-NEXT:    [[A:%.+]] = arith.addf [[T]], [[Q]] : f32
+// CHECK-NEXT:    linalg.yield [[A]] : f32
+func.func @power(%x: tensor<16xbf16>, %s: tensor<bf16>) -> tensor<bf16> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<16xbf16>) outs(%s : tensor<bf16>) {
+  ^bb0(%e: bf16, %t: bf16):
+    %p = arith.mulf %e, %e : bf16
+    %q = arith.mulf %p, %p : bf16
+    %a = arith.addf %t, %q : bf16
+    linalg.yield %a : bf16
+  } -> tensor<bf16>
+  return %r : tensor<bf16>
+}

@@ -65,3 +65,28 @@ func.func @marked_scales(%a: tensor<16x2x32xf4E2M1FN>, %b: tensor<8x2x32xf4E2M1F
   } -> tensor<16x8xf32>
   return %r : tensor<16x8xf32>
 }
+
+// -----
+
+// What a factor uses several times is computed once.
+
+// CHECK-LABEL: @power
+// CHECK:       ^bb0(%[[A:[a-z0-9]+]]: f32, %{{[a-z0-9]+}}: f32):
+// CHECK-NEXT:    %[[P:.*]] = arith.mulf %[[A]], %[[A]] : f32
+// CHECK-NEXT:    %[[Q:.*]] = arith.addf %[[P]], %[[P]] : f32
+// CHECK-NEXT:    %[[R:.*]] = arith.mulf %[[Q]], %[[Q]] : f32
+// CHECK-NEXT:    linalg.yield %[[R]] : f32
+func.func @power(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %x : f32
+    %q = arith.addf %p, %p : f32
+    %r = arith.mulf %q, %q : f32
+    %m = arith.mulf %r, %y : f32
+    %t = arith.addf %s, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
