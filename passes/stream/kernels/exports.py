@@ -12,6 +12,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ....dialects.iree_encoding.interfaces import Tensor, encoded_tensor_of, tensor_encoding
 from ....dialects.stream.executables import ExecutableExportOp, ExecutableOp
 from ....ir.diagnostics import OperationError
+from ....ir.regions import walk
+from ....ir.symbols import defined_name, root_symbol
 from ....ir.syntax.assembly_format import values
 
 SUBSPAN = "stream.binding.subspan"
@@ -69,6 +71,8 @@ class Kernels:
         self._executables: dict[str, Operation] = {}
         self._exports: dict[tuple[str, str], ExecutableExportOp] = {}
         self._kernels: dict[SymbolRefAttr, Kernel | None] = {}
+        self._called: dict[Operation, set[str]] = {}
+        """For each executable, the functions that code in it calls."""
         for operation in module.body.block.ops:
             name = operation.properties.get("sym_name")
             if name is None or not operation.name.endswith((".executable", ".executable.source")):
@@ -98,6 +102,13 @@ class Kernels:
         for index, entry in enumerate(entry_points(dispatch)):
             if (kernel := self.of_entry_point(entry, dispatch)) is not None:
                 yield index, kernel
+
+    def is_called(self, kernel: Kernel) -> bool:
+        """Return whether code in the executable calls a kernel as a function."""
+        executable = kernel.executable
+        if executable not in self._called:
+            self._called[executable] = {root_symbol(each, "callee") for each in walk(executable)}
+        return defined_name(kernel.function) in self._called[executable]
 
     def _find(self, entry: SymbolRefAttr, operation: Operation) -> Kernel | None:
         name = entry.root_reference.data

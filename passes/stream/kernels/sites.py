@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
+from xdsl.utils.disjoint_set import DisjointSet
 
 from ....dialects.stream.commands import CmdDispatchOp
 from ....ir.host_programs import host_operations_of
-from ....ir.symbols import defined_name, root_symbol
-from .exports import Kernel, Kernels, entry_points
+from .exports import Kernels, entry_points
 from .uniform_operands import uniform_arguments
 
 
@@ -24,7 +24,7 @@ def dispatch_sites(module: ModuleOp) -> dict[Operation, list[CmdDispatchOp]]:
     sites: dict[Operation, dict[CmdDispatchOp, None]] = {}
     for dispatch in host_operations_of(module, CmdDispatchOp):
         for _, kernel in kernels.of_dispatch(dispatch):
-            if not _is_called(kernel):
+            if not kernels.is_called(kernel):
                 sites.setdefault(kernel.function, {})[dispatch] = None
     return {function: list(dispatches) for function, dispatches in sites.items()}
 
@@ -35,37 +35,37 @@ def kernel_groups(module: ModuleOp) -> list[KernelGroup]:
     Raises OperationError if a command names a kernel that does not exist.
     """
     kernels = Kernels(module)
+    choices = {
+        dispatch: [kernels.of_entry_point(entry, dispatch) for entry in entry_points(dispatch)]
+        for dispatch in host_operations_of(module, CmdDispatchOp)
+    }
+    visible = {
+        dispatch: [kernel for kernel in chosen if kernel is not None]
+        for dispatch, chosen in choices.items()
+    }
+    functions = (kernel.function for each in visible.values() for kernel in each)
+    together = DisjointSet[Operation](list(dict.fromkeys(functions)))
+    for first, *others in filter(None, visible.values()):
+        for other in others:
+            together.union(first.function, other.function)
     groups: dict[Operation, KernelGroup] = {}
-    for dispatch in host_operations_of(module, CmdDispatchOp):
-        group = KernelGroup([dispatch], [])
-        for entry in entry_points(dispatch):
-            kernel = kernels.of_entry_point(entry, dispatch)
-            group.add(kernel, None if kernel is None else groups.get(kernel.function))
-            for function in group.functions:
-                groups[function] = group
-    return list(dict.fromkeys(groups.values()))
+    for dispatch, found in visible.items():
+        if found:
+            group = groups.setdefault(together.find(found[0].function), KernelGroup())
+            group.dispatches.append(dispatch)
+            group.functions.update(dict.fromkeys(kernel.function for kernel in found))
+            group.known &= None not in choices[dispatch] and not any(map(kernels.is_called, found))
+    return list(groups.values())
 
 
 @dataclass(eq=False)
 class KernelGroup:
     """Dispatches, and the kernels among which they choose."""
 
-    dispatches: list[CmdDispatchOp]
-    functions: list[Operation]
+    dispatches: list[CmdDispatchOp] = field(default_factory=list[CmdDispatchOp])
+    functions: dict[Operation, None] = field(default_factory=dict[Operation, None])
     known: bool = True
     """Whether all kernels and all their callers are visible."""
-
-    def add(self, kernel: Kernel | None, other: KernelGroup | None) -> None:
-        """Add a kernel, and merge the group that it is already in."""
-        if kernel is None:
-            self.known = False
-        elif other is not None and other is not self:
-            self.dispatches = list(dict.fromkeys([*other.dispatches, *self.dispatches]))
-            self.functions = list(dict.fromkeys([*other.functions, *self.functions]))
-            self.known &= other.known
-        elif kernel.function not in self.functions:
-            self.functions.append(kernel.function)
-            self.known &= not _is_called(kernel)
 
     def entries(self) -> list[Block] | None:
         """Return the kernels' entry blocks; `None` if not all are visible or operand counts
@@ -78,9 +78,3 @@ class KernelGroup:
         if not self.known or len(entries) != len(self.functions) or len(counts) != 1:
             return None
         return entries
-
-
-def _is_called(kernel: Kernel) -> bool:
-    """Return whether code in the executable calls a kernel as a function."""
-    name = defined_name(kernel.function)
-    return any(root_symbol(each, "callee") == name for each in kernel.executable.walk())
