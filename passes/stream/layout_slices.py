@@ -58,11 +58,15 @@ def _lay_out(pack: ResourcePackOp) -> None:
     offsets: dict[int, IndexOrInt] = dict(zip(fixed, packed, strict=True))
     base: IndexOrInt = known(pack.offset) if pack.offset is not None else 0
     end: IndexOrInt = total
-    for size in dict.fromkeys(each for each in sizes if isinstance(each, SSAValue)):
+    of_size: dict[SSAValue, list[int]] = {}
+    for number, size in enumerate(sizes):
+        if isinstance(size, SSAValue):
+            of_size.setdefault(size, []).append(number)
+    for size, numbers in of_size.items():
         align = AlignOp.build(operands=[size, indices.index(alignment)], result_types=[size.type])
         stride = builder.insert(align).results[0]
         bins: list[Bin] = []
-        for number in (number for number, each in enumerate(sizes) if each is size):
+        for number in numbers:
             bin_ = next((other for other in bins if other.is_free(lifetimes[number])), None)
             if bin_ is None:
                 bin_ = Bin(end, [])

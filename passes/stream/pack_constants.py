@@ -71,12 +71,14 @@ def pack_constants(module: ModuleOp) -> None:
 class Constant:
     """One of the constants of an operation.
 
-    `size` is its size in bytes as a value, `length` the same as a number.
+    `size` is its size in bytes as a value, `length` the same as a number, and `room` is this number
+    rounded up to the alignment of constants.
     """
 
     result: SSAValue
     size: SSAValue
     length: int
+    room: int
     value: Attribute
 
 
@@ -97,10 +99,11 @@ class ConstantPacker:
         """
         *results, done = self._operation.results
         values = cast("ArrayAttr[Attribute]", self._operation.properties["values"])
-        all_constants = [
-            Constant(result, size, _known_size(self._operation, size), value)
-            for result, size, value in zip(results, self._operation.operands, values, strict=True)
-        ]
+        all_constants: list[Constant] = []
+        for result, size, value in zip(results, self._operation.operands, values, strict=True):
+            length = _known_size(self._operation, size)
+            room = aligned(length, self._limits.alignment)
+            all_constants.append(Constant(result, size, length, room, value))
         known = [c for c in all_constants if not isinstance(c.value, NamedParameter)]
         ready = [self._pack(chunk) for chunk in self._chunks(known)]
         scopes: dict[Attribute, list[Constant]] = {}
@@ -116,36 +119,34 @@ class ConstantPacker:
 
     def _chunks(self, constants: Sequence[Constant]) -> Iterator[list[Constant]]:
         """Yield the constants of each resource, as many as fit into its largest size."""
+        largest = self._limits.largest
         chunk: list[Constant] = []
+        total = 0
         for constant in constants:
-            largest = self._limits.largest
-            if chunk and largest is not None and self._total([*chunk, constant]) > largest:
+            total += constant.room
+            if chunk and largest is not None and total > largest:
                 yield chunk
-                chunk = []
+                chunk, total = [], constant.room
             chunk.append(constant)
         if chunk:
             yield chunk
 
-    def _total(self, constants: Sequence[Constant]) -> int:
-        return sum(aligned(constant.length, self._limits.alignment) for constant in constants)
-
     def _offsets(self, constants: Sequence[Constant]) -> list[SSAValue]:
-        lengths = [aligned(constant.length, self._limits.alignment) for constant in constants]
-        starts = accumulate(lengths[:-1], initial=0)
+        starts = accumulate((constant.room for constant in constants[:-1]), initial=0)
         return [constant_index(start, self._builder) for start in starts]
 
     def _pack(self, constants: Sequence[Constant]) -> SSAValue:
         """Upload constants of the program; return the timepoint when they are available."""
-        alignment = self._limits.alignment
-        value = _composite(self._operation, constants, alignment)
+        value = _composite(self._operation, constants)
+        alignment = IntegerAttr(self._limits.alignment, INDEX)
         start = joined((), self._builder)
         buffer = self._builder.insert(
             BufferConstantOp.build(
                 result_types=[BufferType()],
-                properties={"value": value, "alignment": IntegerAttr(alignment, INDEX)},
+                properties={"value": value, "alignment": alignment},
             )
         ).results[0]
-        total = constant_index(self._total(constants), self._builder)
+        total = constant_index(_total(constants), self._builder)
         type_ = constants[0].result.type
         if any(map(_is_written, constants)):
             resource, ready = _read(buffer, total, type_, start, self._here)
@@ -194,7 +195,7 @@ class ConstantPacker:
 
     def _gather(self, constants: Sequence[Constant]) -> SSAValue:
         """Gather parameters of one scope into a writable resource; return the timepoint."""
-        total = constant_index(self._total(constants), self._builder)
+        total = constant_index(_total(constants), self._builder)
         resource = _allocate(total, constants[0].result.type, self._here)
         offsets, sizes = self._offsets(constants), [constant.size for constant in constants]
         operands = [resource, total, offsets, sizes, []]
@@ -259,9 +260,11 @@ def _known_size(operation: Operation, size: SSAValue) -> int:
     return number
 
 
-def _composite(
-    operation: Operation, constants: Sequence[Constant], alignment: int
-) -> CompositeAttr:
+def _total(constants: Sequence[Constant]) -> int:
+    return sum(constant.room for constant in constants)
+
+
+def _composite(operation: Operation, constants: Sequence[Constant]) -> CompositeAttr:
     """Return the constants in sequence, each padded with zeros to the alignment."""
     parts: list[Attribute] = []
     for constant in constants:
@@ -271,11 +274,10 @@ def _composite(
             raise OperationError(
                 operation, f"stores a constant of {stored} bytes in a resource of {constant.length}"
             )
-        if padding := aligned(constant.length, alignment) - stored:
+        if padding := constant.room - stored:
             type_ = VectorType(i8, [padding])
             parts.append(DenseIntOrFPElementsAttr.from_list(type_, [0]))
-    total = sum(aligned(constant.length, alignment) for constant in constants)
-    return CompositeAttr(VectorType(i8, [total]), ArrayAttr(parts))
+    return CompositeAttr(VectorType(i8, [_total(constants)]), ArrayAttr(parts))
 
 
 def _stored_bytes(operation: Operation, value: Attribute) -> int:

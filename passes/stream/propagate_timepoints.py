@@ -17,8 +17,6 @@ resource, and not at all if only regions use it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
@@ -64,7 +62,7 @@ def propagate_timepoints(module: ModuleOp) -> None:
 def _wait(execute: AsyncExecuteOp, users: Users) -> None:
     """Make a region wait for its operands, and for earlier users of what it writes in place."""
     waits = dict.fromkeys(values(execute, "await_timepoint"))
-    writes = set(_written_operands(execute))
+    writes = _written_operands(execute)
     resources: list[SSAValue] = []
     roots: list[SSAValue] = []
     for index, operand in enumerate(execute.resource_operands):
@@ -141,14 +139,12 @@ def _root_of(value: SSAValue) -> SSAValue:
     return value
 
 
-def _written_operands(execute: AsyncExecuteOp) -> Iterator[int]:
-    """Yield the indices of the operands that a region writes to."""
+def _written_operands(execute: AsyncExecuteOp) -> set[int]:
+    """Return the indices of the operands that a region writes to."""
     block = execute.body.block
-    lifetimes = Lifetimes(block)
-    for value in lifetimes.stored_in:
-        root = lifetimes.root_of(value)
-        if isinstance(value, OpResult) and root.owner is block:
-            yield block.args.index(root)
+    stored_in = Lifetimes(block).stored_in.items()
+    roots = {root for value, root in stored_in if isinstance(value, OpResult)}
+    return {argument.index for argument in block.args if argument in roots}
 
 
 def _has_local_readers(root: SSAValue, block: Block | None) -> bool:
