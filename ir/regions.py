@@ -54,6 +54,14 @@ def inner_operations(operation: Operation) -> Iterator[Operation]:
         yield from block.ops
 
 
+def operations_between(first: Operation, last: Operation) -> Iterator[Operation]:
+    """Yield the operations of a block behind `first` and in front of `last`, which comes later."""
+    operation = first.next_op
+    while operation is not None and operation is not last:
+        yield operation
+        operation = operation.next_op
+
+
 def detach_regions(operation: Operation) -> list[Region]:
     """Take all regions away from an operation, to give them to another one."""
     return [operation.detach_region(region) for region in operation.regions]

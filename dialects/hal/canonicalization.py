@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.canonicalization import Patterns
 from ...ir.locations import made_by
+from ...ir.regions import operations_between
 from ...ir.syntax.assembly_format import values
 from ..util.memory import NullOp
 from .objects import FenceSignalOp
@@ -128,9 +129,5 @@ def drop_signalled(op: Operation, rewriter: PatternRewriter) -> None:
 def _is_used_between(create: Operation, last: Operation) -> bool:
     """Return whether an op between two of a block, or one within it, uses the first's result."""
     (fence,) = create.results
-    between = create.next_op
-    while between is not None and between is not last:
-        if any(fence in inner.operands for inner in between.walk()):
-            return True
-        between = between.next_op
-    return False
+    between = operations_between(create, last)
+    return any(fence in inner.operands for each in between for inner in each.walk())

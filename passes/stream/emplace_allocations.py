@@ -20,9 +20,10 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncDispatchOp
+from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations_of
 from ...ir.locations import replace_by
-from ...ir.regions import values_read
+from ...ir.regions import operations_between, values_read
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
 from ..manager.module_pass import module_pass
@@ -82,24 +83,25 @@ def _target_range(update: Operation) -> tuple[SSAValue, ...]:
 
 def _bring_forward(dispatch: Operation, update: Operation) -> bool:
     """Move the computation of an update's range in front of a dispatch, if possible."""
-    block = dispatch.parent
-    assert block is not None
-    order = {operation: number for number, operation in enumerate(block.ops)}
+    between = list(operations_between(dispatch, update))
+    left = set(between)
     moved: set[Operation] = set()
     pending = list(_target_range(update))
     while pending:
         owner = pending.pop().owner
-        if not isinstance(owner, Operation) or owner.parent is not block or owner in moved:
-            continue
-        if order[owner] < order[dispatch]:
-            continue
-        if owner is dispatch or not (owner.name in MOVABLE or is_side_effect_free(owner)):
+        if owner is dispatch:
             return False
+        if not isinstance(owner, Operation) or owner not in left:
+            continue
+        if not (owner.name in MOVABLE or is_side_effect_free(owner)):
+            return False
+        left.remove(owner)
         moved.add(owner)
         pending += values_read(owner)
-    for operation in sorted(moved, key=order.__getitem__):
-        operation.detach()
-        block.insert_op_before(operation, dispatch)
+    for operation in between:
+        if operation in moved:
+            operation.detach()
+            block_of(dispatch).insert_op_before(operation, dispatch)
     return True
 
 
