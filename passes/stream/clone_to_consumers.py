@@ -10,15 +10,12 @@ Operations with an affinity of their own are not cloned.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, Use
 
 from ...dialects.stream.affinity import own_affinity
 from ...ir.host_programs import CONSTANTS, host_operations
 from ...ir.locations import builder_before
-from ...ir.rules import Rules
 from ..manager.module_pass import module_pass
 
 WITHOUT_INPUTS = CONSTANTS | frozenset(
@@ -47,58 +44,70 @@ WITH_ONE_INPUT = frozenset(
 """Operations whose result depends on their first operand only."""
 
 STORED = ("tensor", "stream.resource")
+TRANSFERS = frozenset({"flow.tensor.transfer", "stream.async.transfer"})
 
 
 @module_pass("iree-stream-clone-to-consumers")
 def clone_to_consumers(module: ModuleOp) -> None:
     """Clone tensors that have no inputs for each device that reads them."""
+    cloning = _Cloning()
+    operations = tuple(host_operations(module))
+    clonable = [operation for operation in operations if cloning.is_clonable(operation)]
     # Go from readers to producers, so that a producer is cloned for each clone of its reader.
-    for operation in reversed(tuple(host_operations(module))):
-        if _is_clonable(operation):
-            _clone(operation)
+    for operation in reversed(clonable):
+        cloning.clone(operation)
 
 
-def _is_clonable(operation: Operation) -> bool:
-    """Return whether an operation can run on any device at no more than the cost of its result."""
-    if own_affinity(operation) is not None or len(operation.results) != 1:
-        return False
-    if operation.results[0].type.name not in STORED:
-        return False
-    if operation.name in WITH_ONE_INPUT:
-        owner = operation.operands[0].owner
-        return isinstance(owner, Operation) and _is_clonable(owner)
-    return operation.name in WITHOUT_INPUTS
+class _Cloning:
+    """Clones operations; what is known of each is found once."""
 
+    def __init__(self) -> None:
+        self._is_clonable: dict[Operation, bool] = {}
+        self._affinities: dict[Operation, Attribute | None] = {}
+        """The devices of clonable operations."""
 
-def _clone(operation: Operation) -> None:
-    """Keep an operation for the first device that reads it, and clone it for each other one."""
-    readers: dict[Attribute, list[Use]] = {}
-    for use in operation.results[0].uses:
-        affinity = reading_affinity.get(use.operation.name, _affinity)(use.operation)
-        if affinity is not None:
-            readers.setdefault(affinity, []).append(use)
-    for uses in list(readers.values())[1:]:
-        clone = builder_before(operation).insert(operation.clone())
-        for use in uses:
-            use.operation.operands[use.index] = clone.results[0]
+    def is_clonable(self, operation: Operation) -> bool:
+        """Return whether an operation can run on any device at the cost of its result at most."""
+        if operation not in self._is_clonable:
+            self._is_clonable[operation] = self._can_run_anywhere(operation)
+        return self._is_clonable[operation]
 
+    def _can_run_anywhere(self, operation: Operation) -> bool:
+        if own_affinity(operation) is not None or len(operation.results) != 1:
+            return False
+        if operation.results[0].type.name not in STORED:
+            return False
+        if operation.name in WITH_ONE_INPUT:
+            owner = operation.operands[0].owner
+            return isinstance(owner, Operation) and self.is_clonable(owner)
+        return operation.name in WITHOUT_INPUTS
 
-reading_affinity = Rules[Callable[[Operation], Attribute | None]]()
-"""The device on which an operation reads its operands, by name. Others read where they run."""
+    def clone(self, operation: Operation) -> None:
+        """Keep an operation for the first device that reads it, and clone it for each other one."""
+        readers: dict[Attribute | None, list[Use]] = {}
+        for use in operation.results[0].uses:
+            readers.setdefault(self._reads_on(use.operation), []).append(use)
+        unknown = readers.pop(None, [])
+        first = next(iter(readers), None)
+        self._affinities[operation] = None if unknown else first
+        for affinity, uses in list(readers.items())[1:]:
+            clone = builder_before(operation).insert(operation.clone())
+            self._is_clonable[clone] = True
+            self._affinities[clone] = affinity
+            for use in uses:
+                use.operation.operands[use.index] = clone.results[0]
 
+    def _reads_on(self, operation: Operation) -> Attribute | None:
+        """Return the device on which an operation reads its operands, if it is known.
 
-def _affinity(operation: Operation) -> Attribute | None:
-    """Return the device of an operation, or of all its readers if it can run anywhere."""
-    own = own_affinity(operation)
-    if own is not None or not _is_clonable(operation):
-        return own
-    users = {use.operation for use in operation.results[0].uses}
-    affinities = {reading_affinity.get(user.name, _affinity)(user) for user in users}
-    return affinities.pop() if len(affinities) == 1 else None
-
-
-@reading_affinity("flow.tensor.transfer", "stream.async.transfer")
-def _receiver(operation: Operation) -> Attribute | None:
-    """Return the target of a transfer, where a tensor without inputs is made in its place."""
-    targets = (operation.properties.get(name) for name in ("target_affinity", "target"))
-    return next((target for target in targets if target is not None), None)
+        A tensor without inputs takes the place of a transfer, and is made where that leads.
+        """
+        if operation.name in TRANSFERS:
+            targets = (operation.properties.get(name) for name in ("target_affinity", "target"))
+            return next((target for target in targets if target is not None), None)
+        if (own := own_affinity(operation)) is not None or not self.is_clonable(operation):
+            return own
+        if operation not in self._affinities:
+            affinities = {self._reads_on(use.operation) for use in operation.results[0].uses}
+            self._affinities[operation] = affinities.pop() if len(affinities) == 1 else None
+        return self._affinities[operation]

@@ -52,17 +52,26 @@ def elide_async_copies(module: ModuleOp) -> None:
 
 
 def _elide(operation: Operation, ownership: _Ownership) -> bool:
+    """Elide an operation if it is a copy that may be; return whether that was done."""
+    here = affinity_of(operation)
+    if operation.name == CLONE and ownership.ends_with(operation.operands[0], operation, here):
+        return _replace(operation, operation.operands[0])
+    if not _elide_unwritten(operation, here):
+        return False
+    ownership.forget()
+    return True
+
+
+def _elide_unwritten(operation: Operation, here: Attribute | None) -> bool:
+    """Elide a copy on one device of what nothing writes to, which gets the uses of the copy."""
     if isinstance(operation, AsyncTransferOp):
         stays = operation.source_affinity == operation.target_affinity
         return stays and _replace(operation, operation.source)
     if operation.name not in (CLONE, SLICE):
         return False
     source, result = operation.operands[0], operation.results[0]
-    here = affinity_of(operation)
     unchanged = _is_constant(source) and all(map(is_read, result.uses))
     if operation.name == CLONE:
-        if ownership.ends_with(source, operation, here):
-            return _replace(operation, source)
         is_elsewhere = isinstance(source, OpResult) and affinity_of(source.op) != here
         unwritten = unchanged or _stays_constant(source, result)
         return unwritten and not is_elsewhere and _replace(operation, source)
@@ -130,23 +139,29 @@ class _Ownership:
     """Determines which resources the program owns and no longer needs after an operation."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self._assumed = set[SSAValue]()
-        """Values under examination, assumed to be owned: they are if all that they come from is."""
+        self._is_owned = defaultdict[Attribute | None, dict[SSAValue, bool]](dict)
+        """For each device, what is known of values."""
         self._order = {op: number for number, op in enumerate(host_operations(module))}
         self._passed = defaultdict[SSAValue, list[Passed]](list)
         for passed in passed_operands(self._order):
             if passed.operation.name not in NOT_FOLLOWED:
                 self._passed[passed.target].append(passed)
 
+    def forget(self) -> None:
+        """Forget what is known of values, some of which have further uses now."""
+        self._is_owned.clear()
+
     def ends_with(self, value: SSAValue, last: Operation, affinity: Attribute | None) -> bool:
         """Return whether the program owns a resource of a device and has no use after `last`."""
+        return self._is_last(last, value) and self._owns(value, affinity)
+
+    def _is_last(self, last: Operation, value: SSAValue) -> bool:
         path = _path_to(last, block_with(value))
         elsewhere = (use for use in value.uses if use.operation is not last)
         return (
             bool(path)
             and _is_passed_once(value, last)
             and all(self._is_over(use, path) for use in elsewhere)
-            and self._is_owned(value, affinity)
         )
 
     def _is_over(self, use: Use, path: dict[Block | None, Operation]) -> bool:
@@ -160,30 +175,47 @@ class _Ownership:
         ahead = path[step.parent]
         return is_read(use) and step is not ahead and self._order[step] < self._order[ahead]
 
-    def _is_owned(self, value: SSAValue, affinity: Attribute | None) -> bool:
-        if value in self._assumed:
-            return True
-        self._assumed.add(value)
-        is_owned = self._has_owned_source(value, affinity)
-        self._assumed.discard(value)
-        return is_owned
-
-    def _has_owned_source(self, value: SSAValue, affinity: Attribute | None) -> bool:
-        if isinstance(value, OpResult) and value.op.name in STREAMABLE:
-            owner = value.op
-            if affinity_of(owner) != affinity:
+    def _owns(self, value: SSAValue, affinity: Attribute | None) -> bool:
+        """Return whether the program owns a resource: it owns all that the value may come from."""
+        is_owned = self._is_owned[affinity]
+        asked_by: dict[SSAValue, SSAValue | None] = {value: None}
+        pending = [value]
+        while pending:
+            each: SSAValue | None = pending.pop()
+            if is_owned.get(each):
+                continue
+            sources = None if each in is_owned else self._sources(each, affinity)
+            if sources is None:
+                while each is not None:
+                    is_owned[each] = False
+                    each = asked_by[each]
                 return False
-            written = storage_operand(owner, value.index)
+            new = [source for source in sources if source not in asked_by]
+            asked_by.update(dict.fromkeys(new, each))
+            pending += new
+        is_owned.update(dict.fromkeys(asked_by, True))
+        return True
+
+    def _sources(self, value: SSAValue, affinity: Attribute | None) -> list[SSAValue] | None:
+        """Return the values that end with what a value comes from; `None` if others have it, too.
+
+        There are none if the value has new storage.
+        """
+        if isinstance(value, OpResult) and value.op.name in STREAMABLE:
+            if affinity_of(value.op) != affinity:
+                return None
+            written = storage_operand(value.op, value.index)
             if written is None:
-                return owner.name in FRESH
-            return self.ends_with(owner.operands[written], owner, affinity)
-        function = function_with_argument(value)
-        if function is not None and visibility(function) != "private":
-            return False
-        passed = self._passed.get(value, ())
-        return bool(passed) and all(
-            self.ends_with(last.operands[index], last, affinity) for last, index, _ in passed
-        )
+                return [] if value.op.name in FRESH else None
+            ends = [(value.op, written)]
+        else:
+            function = function_with_argument(value)
+            if function is not None and visibility(function) != "private":
+                return None
+            ends = [(last, index) for last, index, _ in self._passed.get(value, ())]
+        sources = [last.operands[index] for last, index in ends]
+        are_over = (self._is_last(last, last.operands[index]) for last, index in ends)
+        return sources if sources and all(are_over) else None
 
 
 def _is_passed_once(value: SSAValue, last: Operation) -> bool:
