@@ -30,7 +30,7 @@ from ....ir.regions import outermost
 from ....ir.rules import Rules
 from ....ir.symbols import symbol_at
 from ....ir.syntax.assembly_format import values
-from .rules import NOT_FLAGS, HalBuilder, affinity_in, flags, reference, to_hal
+from .rules import NOT_FLAGS, HalBuilder, flags, reference, to_hal
 
 COMMANDS, EXECUTABLE = CommandBufferType(), ExecutableType()
 FORMAT = "hal.executable.format"
@@ -58,7 +58,7 @@ def _execute(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
     if len(commands) == 1 and commands[0].name in TRANSFERS:
         name, operands = _transferred(commands[0])
         return (hal.enqueue(f"hal.device.queue.{name}", operands, flags=NOT_FLAGS),)
-    device, queue = hal.device_and_queues(affinity_in(op))
+    device, queue = hal.device_and_queues()
     runs_code = any(command.name in RUNNING for command in op.walk())
     # Commands that wait for a fence must not run while they are recorded.
     inline = () if values(op, "await_timepoint") else ("AllowInlineExecution",)

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import BufferType, BufferViewType, ChannelType, FileType
 from ....dialects.iree_encoding.interfaces import Tensor
-from ....dialects.stream.affinity import affinity_of
+from ....dialects.stream.affinity import affinity_of, own_affinity
 from ....dialects.stream.types import lifetime_of
 from ....dialects.util.types import BufferType as HostBufferType
 from ....ir.diagnostics import OperationError
@@ -20,7 +20,7 @@ from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import sizes_by_type
 from ....ir.tensor_types import require_ranked
-from .rules import ALLOCATOR, FENCE, FOREVER, NOT_FLAGS, HalBuilder, affinity_in, flags, to_hal
+from .rules import ALLOCATOR, FENCE, FOREVER, NOT_FLAGS, HalBuilder, flags, to_hal
 
 BUFFER, VIEW = BufferType(), BufferViewType()
 CHANNEL, FILE, HOST_BUFFER = ChannelType(), FileType(), HostBufferType()
@@ -33,18 +33,16 @@ USAGE = ("Transfer", "DispatchStorage")
 
 @to_hal("stream.resource.alloc")
 def _alloc(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    affinity = affinity_in(op)
-    memory = hal.memory_properties(affinity, op.results[0].type)
-    device, queue = hal.device_and_queues(affinity, memory)
+    memory = hal.memory_properties(own_affinity(op), op.results[0].type)
+    device, queue = hal.device_and_queues(memory)
     allocator = hal.allocator(device)
     return hal.emit("hal.allocator.allocate", [allocator, queue, *memory, op.operands[0]], [BUFFER])
 
 
 @to_hal("stream.resource.alloca")
 def _alloca(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    affinity = affinity_in(op)
-    memory = hal.memory_properties(affinity, op.results[0].type)
-    device, queue = hal.device_and_queues(affinity, memory)
+    memory = hal.memory_properties(own_affinity(op), op.results[0].type)
+    device, queue = hal.device_and_queues(memory)
     wait, signal = hal.fences(device)
     pool = hal.constant(0, wide=True)
     how = ("IndeterminateLifetime",) if "indeterminate_lifetime" in op.properties else ()
@@ -59,7 +57,7 @@ def _alloca(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.resource.dealloca")
 def _dealloca(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    memory = hal.memory_properties(affinity_in(op), hal.operand_types[0])
+    memory = hal.memory_properties(own_affinity(op), hal.operand_types[0])
     how = flags("dealloca-flags", *(("PreferOrigin",) if "prefer_origin" in op.properties else ()))
     return (hal.enqueue("hal.device.queue.dealloca", [op.operands[0]], memory, flags=how),)
 
@@ -97,7 +95,7 @@ def _try_map(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
     (memory,) = hal.emit(
         "hal.memory_type", results=[i32], type=flags("memory-types", "DeviceLocal")
     )
-    device, queue = hal.device_and_queues(affinity_in(op))
+    device, queue = hal.device_and_queues()
     return hal.emit(
         "hal.allocator.import",
         [hal.allocator(device), queue, memory, usage, *op.operands],
@@ -115,7 +113,7 @@ def _import(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
         (source,) = hal.emit("hal.buffer_view.buffer", [source], [BUFFER])
     elif source.type != BUFFER:
         raise OperationError(op, f"imports {source.type}: expected a buffer or a buffer view")
-    device, _ = hal.device_and_queues(affinity_in(op))
+    device, _ = hal.device_and_queues()
     hal.emit(
         "hal.buffer.assert",
         [source, hal.allocator(device), size],
@@ -200,7 +198,7 @@ def _barrier(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
 @to_hal("stream.timepoint.chain_external")
 def _chain(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
     wait, *fences = op.operands
-    device, queue = hal.device_and_queues(affinity_in(op))
+    device, queue = hal.device_and_queues()
     for fence in fences:
         hal.emit("hal.device.queue.barrier", [device, queue, wait, fence], flags=NOT_FLAGS)
     return ()
@@ -211,7 +209,7 @@ def _chain(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.channel.create")
 def _channel(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    device, queue = hal.device_and_queues(affinity_in(op))
+    device, queue = hal.device_and_queues()
     identifier = values(op, "id") or hal.emit("util.null", results=[HOST_BUFFER])
     if (group := op.properties.get("group")) is None:
         group_name = hal.emit("util.null", results=[HOST_BUFFER])
@@ -246,7 +244,7 @@ def _narrow(hal: HalBuilder, value: SSAValue) -> SSAValue:
 @to_hal("stream.file.constant")
 def _file(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
     source, _, offset, length = op.operands
-    device, queue = hal.device_and_queues(affinity_in(op))
+    device, queue = hal.device_and_queues()
     return hal.emit(
         "hal.ex.file.from_memory",
         [device, queue, source, offset, length, hal.constant(0)],
@@ -268,7 +266,7 @@ def _copy_file(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.context.resolve")
 def _resolve(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    device, queue = hal.device_and_queues(affinity_in(op))
+    device, queue = hal.device_and_queues()
     resolved: list[SSAValue] = []
     for result in op.results:
         if result.type == DEVICE:
@@ -289,9 +287,8 @@ def _resolve(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.cmd.parameter.load")
 def _load_parameters(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    affinity = affinity_of(op)
-    memory = hal.memory_properties(affinity, op.results[0].type)
-    device, queue = hal.device_and_queues(affinity, memory)
+    memory = hal.memory_properties(affinity_of(op), op.results[0].type)
+    device, queue = hal.device_and_queues(memory)
     wait, signal = hal.fences(device)
     loaded = hal.emit(
         "io_parameters.load",

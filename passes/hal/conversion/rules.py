@@ -118,25 +118,26 @@ class HalBuilder:
         )
         return MemoryProperties(types, usage)
 
-    def device_and_queues(
-        self, affinity: Attribute | None, memory: MemoryProperties | None = None
-    ) -> DeviceQueues:
-        """Emit the device and queues of an affinity; of several devices, one that has the memory.
+    def device_and_queues(self, memory: MemoryProperties | None = None) -> DeviceQueues:
+        """Emit the device and queues of the operation; of several devices, one that has the memory.
 
         Without memory to choose by it is the first of several devices, as in IREE: each can use
-        what was allocated for all. Without an affinity it is that of the scope, or else the
-        program's first device.
+        what was allocated for all. Without an affinity it is the program's first device.
 
         Raises OperationError if the affinity names no device, as a promise of one.
         """
-        affinity = affinity or affinity_of(self.operation)
+        return self._of_affinity(affinity_of(self.operation), memory)
+
+    def _of_affinity(
+        self, affinity: Attribute | None, memory: MemoryProperties | None
+    ) -> DeviceQueues:
         if affinity is None:
             (device,) = self.emit("hal.devices.get", [self.index(0)], [DEVICE])
             return DeviceQueues(device, self.constant(ANY_QUEUE, wide=True))
         if isinstance(affinity, DeviceOptimalAttr):
             if memory is None:
-                return self.device_and_queues(affinity.affinities.data[0])
-            choices = [self.device_and_queues(choice) for choice in affinity.affinities]
+                return self._of_affinity(affinity.affinities.data[0], None)
+            choices = [self._of_affinity(choice, None) for choice in affinity.affinities]
             devices, queues = zip(*choices, strict=True)
             return DeviceQueues(
                 *self.emit("hal.allocator.select", [devices, queues, *memory], [DEVICE, i64])
@@ -175,7 +176,7 @@ class HalBuilder:
         **named: Attribute,
     ) -> SSAValue:
         """Insert a queue operation on the operation's device; return the fence that it signals."""
-        device, queue = self.device_and_queues(affinity_in(self.operation), memory)
+        device, queue = self.device_and_queues(memory)
         wait, signal = self.fences(device)
         self.emit(name, [device, queue, wait, signal, *operands], properties=named)
         return signal
@@ -192,11 +193,6 @@ def flags(kind: str, *names: str) -> IntegerAttr:
 
 NOT_FLAGS = flags("reserved-flags")
 """No flags, for operations whose flags are reserved."""
-
-
-def affinity_in(operation: Operation) -> Attribute | None:
-    """Return the `affinity` property of an operation, or `None`."""
-    return operation.properties.get("affinity")
 
 
 def reference(*names: str) -> SymbolRefAttr:
