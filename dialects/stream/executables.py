@@ -110,6 +110,10 @@ class ExecutableOp(Executable):
 
     SYNTAX: ClassVar[Syntax] = executable_syntax(ExecutableEndOp)
 
+    def exports(self) -> list[ExecutableExportOp]:
+        """Return the exports in order."""
+        return [each for each in self.body.block.ops if isinstance(each, ExecutableExportOp)]
+
     def inner_module(self) -> ModuleOp | None:
         """Return the module of kernels; `None` if the executable has been emptied."""
         for operation in self.body.block.ops:

@@ -20,11 +20,12 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.stream.commands import CmdDispatchOp, CmdExecuteOp
-from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
+from ...dialects.stream.executables import ExecutableOp
 from ...dialects.stream.types import lifetime_of
 from ...ir.attribute_access import constant_integer, symbol_name
 from ...ir.diagnostics import OperationError, write_pass_output
 from ...ir.host_programs import host_operations
+from ...ir.regions import enclosing
 from ...ir.syntax.assembly_format import values
 from .kernels.exports import entry_points
 
@@ -146,7 +147,7 @@ def _pretty(statistics: ProgramStatistics) -> Iterator[str]:
         yield from (*_heading(title, THIN_RULE), f"// {_path(execute)}", *_NOTHING_MORE)
     yield from (*_heading("Executables"), *_NOTHING_MORE)
     for executable in statistics.executables:
-        for export in _exports(executable):
+        for export in executable.exports():
             title = f"{export.name} @{symbol_name(executable)}::@{export.sym_name.data}"
             path = _path(export.function() or export)
             yield from (*_heading(title, THIN_RULE), f"// {path}", *_NOTHING_MORE[:2])
@@ -173,20 +174,12 @@ def _reuse(statistics: ProgramStatistics) -> str:
     return f", {round((1 - len(statistics.executables) / dispatches) * 100)}% reuse"
 
 
-def _exports(executable: Operation) -> Iterator[ExecutableExportOp]:
-    for block in executable.regions[0].blocks:
-        yield from (each for each in block.ops if isinstance(each, ExecutableExportOp))
-
-
 def _path(operation: Operation) -> str:
     """Return the operations around an operation as text, outermost first."""
-    names: list[str] = []
-    scope: Operation | None = operation
-    while scope is not None:
-        symbol = symbol_name(scope)
-        names.append(scope.name if symbol is None else f"{scope.name} @{symbol}")
-        scope = scope.parent_op()
-    return " > ".join(reversed(names))
+    scopes = [(scope.name, symbol_name(scope)) for scope in enclosing(operation)]
+    return " > ".join(
+        name if symbol is None else f"{name} @{symbol}" for name, symbol in reversed(scopes)
+    )
 
 
 def _csv(statistics: ProgramStatistics) -> Iterator[str]:
@@ -251,10 +244,5 @@ def _commands(block: Block, depth: int) -> Iterator[str]:
             invocations = prod(1 if number is None else number for number in numbers)
             workload = ";".join("?" if number is None else str(number) for number in numbers)
             counts = f"{len(command.uniform_operands)},{len(command.resources)}"
-            yield f'{depth},"dispatch","{_kernel(command)}",,{invocations},"{workload}",{counts}'
-
-
-def _kernel(command: CmdDispatchOp) -> str:
-    """Return the name of the first kernel that a dispatch may run."""
-    entry = next(entry_points(command))
-    return "::".join(f"@{each.data}" for each in (entry.root_reference, *entry.nested_references))
+            kernel = next(entry_points(command))
+            yield f'{depth},"dispatch","{kernel}",,{invocations},"{workload}",{counts}'

@@ -21,7 +21,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.iree_encoding.interfaces import EncodingTypeInterface, tensor_encoding
 from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.stream.affinity import TargetSolver, TensorPhase
-from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
+from ...dialects.stream.executables import ExecutableOp
 from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
@@ -310,7 +310,7 @@ def clone_kernel(kernel: Kernel, names: FreshNames) -> Kernel:
     name = names.numbered(f"{kernel.executable.sym_name.data}_dup")
     executable = kernel.executable.clone()
     executable.properties["sym_name"] = StringAttr(name)
-    exports = [op for op in executable.body.block.ops if isinstance(op, ExecutableExportOp)]
+    exports = executable.exports()
     export = next(e for e in exports if e.sym_name == kernel.export.sym_name)
     others = {e.function_ref for e in exports} - {export.function_ref}
     for other in exports:

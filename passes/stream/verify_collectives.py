@@ -57,6 +57,7 @@ class CollectiveUses:
             if variable.properties["type"].name == "index"
             and PER_PROCESS_GRID in variable.attributes
         }
+        self._of_function: dict[str, tuple[CollectiveUse, ...]] = {}
         self._of_kernel: dict[SymbolRefAttr, tuple[CollectiveUse, ...]] = {}
 
     def is_choice_of_kind(self, switch: Operation) -> bool:
@@ -68,7 +69,7 @@ class CollectiveUses:
             and root_symbol(value.op, "global") in self._kinds
         )
 
-    def of_region(self, region: Region, callers: tuple[str, ...] = ()) -> Iterator[CollectiveUse]:
+    def of_region(self, region: Region) -> Iterator[CollectiveUse]:
         """Yield all collective uses in a region, in order.
 
         Raises OperationError if a collective moves an encoded tensor, whose layout differs by
@@ -76,26 +77,30 @@ class CollectiveUses:
         """
         for block in region.blocks:
             for operation in block.ops:
-                yield from self._of_operation(operation, callers)
+                yield from self._of_operation(operation)
 
-    def _of_operation(
-        self, operation: Operation, callers: tuple[str, ...]
-    ) -> Iterator[CollectiveUse]:
+    def _of_operation(self, operation: Operation) -> Iterator[CollectiveUse]:
         if is_collective(operation):
             yield _use_of(operation)
         for entry in entry_points(operation):
             for use in self._in_kernel(entry):
                 yield CollectiveUse(use.signature, use.text, operation)
         callee = root_symbol(operation, "callee")
-        if operation.name in CALLS and callee in self._functions and callee not in callers:
-            yield from self.of_region(self._functions[callee].regions[0], (*callers, callee))
-        inside = [tuple(self.of_region(region, callers)) for region in operation.regions]
+        if operation.name in CALLS and callee in self._functions:
+            yield from self._in_function(callee)
+        inside = [tuple(self.of_region(region)) for region in operation.regions]
         if any(inside):
             signature = (
                 operation.name,
                 tuple(tuple(use.signature for use in region) for region in inside),
             )
             yield CollectiveUse(signature, operation.name, operation)
+
+    def _in_function(self, name: str) -> tuple[CollectiveUse, ...]:
+        if name not in self._of_function:
+            self._of_function[name] = ()  # of calls of the function by itself
+            self._of_function[name] = tuple(self.of_region(self._functions[name].regions[0]))
+        return self._of_function[name]
 
     def _in_kernel(self, entry: SymbolRefAttr) -> tuple[CollectiveUse, ...]:
         if entry not in self._of_kernel:

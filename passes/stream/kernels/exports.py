@@ -81,9 +81,8 @@ class Kernels:
             self._executables[executable] = operation
             if not isinstance(operation, ExecutableOp):
                 continue
-            for inner in operation.body.block.ops:
-                if isinstance(inner, ExecutableExportOp):
-                    self._exports[executable, inner.sym_name.data] = inner
+            for export in operation.exports():
+                self._exports[executable, export.sym_name.data] = export
 
     def of_entry_point(self, entry: SymbolRefAttr, operation: Operation) -> Kernel | None:
         """Return a kernel; `None` if its executable is of a dialect that is opaque to `stream`.

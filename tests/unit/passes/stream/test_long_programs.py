@@ -48,3 +48,36 @@ def test_copy_of_what_is_written_in_many_steps(step: str, count: int) -> None:
 
 def test_copies_of_copies() -> None:
     assert str(run("iree-stream-clone-to-consumers", CLONE, 1000)).count("clone") == 1001
+
+
+def test_collectives_of_functions_that_are_called_twice() -> None:
+    functions = "\n".join(
+        f"""util.func private @f{i}() {{
+          util.call @f{i + 1}() : () -> ()
+          util.call @f{i + 1}() : () -> ()
+          util.return
+        }}"""
+        for i in range(64)
+    )
+    text = f"""
+      shard.grid @g(shape = 2)
+      util.global private @kind {{shard.grid = @g}} : index
+      {functions}
+      util.func private @f64() {{
+        util.return
+      }}
+      util.func public @main() {{
+        %kind = util.global.load @kind : index
+        scf.index_switch %kind
+        case 0 {{
+          util.call @f0() : () -> ()
+          scf.yield
+        }}
+        default {{
+          util.call @f1() : () -> ()
+        }}
+        util.return
+      }}"""
+    context = new_context()
+    module = parse_module(context, Source(text, "program"))
+    OWN_PASSES["verify-collectives"]()().apply(context, module)
