@@ -7,6 +7,7 @@ tile sizes are those of IREE 3.13.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .contractions import LHS, RESULT, RHS
@@ -14,8 +15,10 @@ from .element_types import ElementType
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import Architecture, CpuTarget, Target
 
-LinearMap = tuple[tuple[tuple[int, int], ...], ...]
-"""For each dimension of a tensor its (loop, coefficient) terms: `2 * h + kh` has two."""
+Terms = tuple[tuple[int, int], ...]
+"""Loops with their factors: `2 * h + kh` has two terms."""
+LinearMap = tuple[Terms, ...]
+"""For each dimension of a tensor its terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +79,10 @@ def convolution_roles(operand: ConvolutionOperand) -> ConvolutionRoles | None:
     if len(operand.maps) != RESULT + 1:
         return None
     input_, filter_, result = operand.maps
-    if any(len(terms) != 1 or terms[0][1] != 1 for terms in (*filter_, *result)):
-        return None
-    in_filter = {terms[0][0] for terms in filter_}
-    in_result = {terms[0][0] for terms in result}
-    alone = {terms[0][0] for terms in input_ if len(terms) == 1 and terms[0][1] == 1}
+    in_filter, in_result = _single_loops(filter_), _single_loops(result)
+    alone = _single_loops([terms for terms in input_ if len(terms) == 1])
     windows = [terms for terms in input_ if len(terms) > 1]
-    if not windows or any(len(terms) == 1 and terms[0][1] != 1 for terms in input_):
+    if in_filter is None or in_result is None or alone is None or not windows:
         return None
     for terms in windows:
         taps = [factor for loop, factor in terms if loop in in_filter]
@@ -91,12 +91,18 @@ def convolution_roles(operand: ConvolutionOperand) -> ConvolutionRoles | None:
     moved = {loop for terms in windows for loop, _ in terms}
     input_channels = (alone & in_filter) - in_result
     output_channels = (in_filter & in_result) - alone - moved
-    grouped = alone & in_filter & in_result
-    if grouped or len(input_channels) != 1 or len(output_channels) != 1:
+    is_grouped = bool(alone & in_filter & in_result)
+    if is_grouped or len(input_channels) != 1 or len(output_channels) != 1:
         return None
-    return ConvolutionRoles(
-        frozenset((alone & in_result) - in_filter), min(input_channels), min(output_channels)
-    )
+    batch = (alone & in_result) - in_filter
+    return ConvolutionRoles(batch, min(input_channels), min(output_channels))
+
+
+def _single_loops(map_: Sequence[Terms]) -> frozenset[int] | None:
+    """Return the loops of a map whose dimensions are one loop each; `None` for other maps."""
+    if any(len(terms) != 1 or terms[0][1] != 1 for terms in map_):
+        return None
+    return frozenset(terms[0][0] for terms in map_)
 
 
 def has_loops_of_a_convolution(maps: tuple[LinearMap, ...], parallel: frozenset[int]) -> bool:
@@ -109,14 +115,12 @@ def has_loops_of_a_convolution(maps: tuple[LinearMap, ...], parallel: frozenset[
     if len(maps) != RESULT + 1:
         return False
     input_, filter_, result = maps
-    if any(len(terms) != 1 or terms[0][1] != 1 for terms in (*filter_, *result)):
-        return False
-    if any(len(terms) > 2 or (len(terms) == 1 and terms[0][1] != 1) for terms in input_):
+    in_filter, in_result = _single_loops(filter_), _single_loops(result)
+    alone = _single_loops([terms for terms in input_ if len(terms) not in (0, 2)])
+    if in_filter is None or in_result is None or alone is None:
         return False
     read = [loop for terms in input_ for loop, _ in terms]
     summed = {loop for terms in input_ if len(terms) == 2 for loop, _ in terms}
-    in_filter = {terms[0][0] for terms in filter_}
-    in_result = frozenset(terms[0][0] for terms in result)
     if not summed or len(set(read)) != len(read) or parallel != in_result:
         return False
 

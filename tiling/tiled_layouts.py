@@ -43,21 +43,18 @@ def tiled_layout(
     }
     if len(positions) != len(operand.tensor_map):
         return IDENTITY
-    order = [Role.BATCH, Role.M, Role.N, Role.K, Role.BLOCK]
+    order = list(Role)
     if swap_result and operand.index == RESULT:
-        order = [Role.BATCH, Role.N, Role.M]
-    outer = [loop for role in order for loop in sorted(positions) if roles[loop] is role]
-    if len(outer) != len(positions):
-        return IDENTITY
-    tiled: list[tuple[int, Role]] = []
-    for role in order:
-        loop = None if role is Role.BATCH else operand.tiled_loop(role, roles)
-        if loop is not None and loop in positions:
-            tiled.append((loop, role))
-    scalable = tuple(role is tile.scalable for _, role in tiled)
+        order[Role.M.value], order[Role.N.value] = Role.N, Role.M
+    outer = sorted(positions, key=lambda loop: (order.index(roles[loop]), loop))
+    loops = ((role, operand.tiled_loop(role, roles)) for role in order if role is not Role.BATCH)
+    tiled = {
+        role: positions[loop] for role, loop in loops if loop is not None and loop in positions
+    }
+    scalable = tuple(role is tile.scalable for role in tiled)
     return PackedLayout(
-        inner_positions=tuple(positions[loop] for loop, _ in tiled),
-        inner_tiles=tuple(tile.size(role) for _, role in tiled),
+        inner_positions=tuple(tiled.values()),
+        inner_tiles=tuple(map(tile.size, tiled)),
         outer_permutation=tuple(positions[loop] for loop in outer),
         scalable=scalable if any(scalable) else (),
     )
