@@ -34,9 +34,7 @@ from .affinity import AffinityOpInterface
 from .dispatch_directives import FUNCTION_TYPE, DispatchOperands
 from .regions import ResourceRegion, verify_parent
 from .rows import CANONICALIZATION, INDEX, PLACED, row
-from .types import ResourceType, TimepointType
-
-TIMEPOINT = TimepointType()
+from .types import TIMEPOINT, ResourceType, TimepointType
 
 
 class PlacedOperation(SyntaxOperation):

@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...ir.attribute_access import constant_integer, is_splat
 from ...ir.canonicalization import Patterns
+from ...ir.host_programs import RETURNS
 from ...ir.index import BuilderIndices, known
 from ...ir.locations import rebuilt
 from ...ir.syntax.assembly_format import operand_index, values
@@ -149,7 +150,6 @@ READERS = (
     AsyncTransferOp,
     TensorExportOp,
 )
-RETURNS = frozenset({"func.return", "util.return"})
 
 
 def only_read(resource: SSAValue) -> bool:

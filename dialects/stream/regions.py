@@ -35,7 +35,7 @@ from ...ir.syntax.resource_directives import (
 )
 from ...ir.syntax.rows import PURE
 from .rows import CANONICALIZATION, INDEX, PLACED, row
-from .types import ResourceType, TimepointType
+from .types import TIMEPOINT, ResourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ class TimepointAwaitOp(SyntaxOperation):
     name = "stream.timepoint.await"
     resource_operands = var_operand_def(ResourceType)
     resource_operand_sizes = var_operand_def(INDEX)
-    await_timepoint = operand_def(TimepointType())
+    await_timepoint = operand_def(TIMEPOINT)
     sync = opt_prop_def(UnitAttr)
     results_ = var_result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -293,7 +293,7 @@ def joined(timepoints: Sequence[SSAValue], builder: Builder) -> SSAValue:
     """Return the join of some timepoints, built if needed; for none an immediate timepoint."""
     if len(timepoints) == 1:
         return timepoints[0]
-    types = [TimepointType()]
+    types = [TIMEPOINT]
     if not timepoints:
         return builder.insert(TimepointImmediateOp.build(result_types=types)).results[0]
     join = TimepointJoinOp.build(operands=[list(timepoints)], result_types=types)

@@ -28,9 +28,9 @@ from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
 from ...ir.syntax.directives import Operand, verify_same_type
 from ...ir.syntax.lines import print_lines
 from ...ir.syntax.rows import PURE
-from .async_ops import TIMEPOINT, PlacedOperation
+from .async_ops import PlacedOperation
 from .rows import INDEX, PLACED, row
-from .types import ResourceType, TimepointType
+from .types import TIMEPOINT, ResourceType, TimepointType
 
 ResourceAllocOp = row(
     "resource.alloc",

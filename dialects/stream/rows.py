@@ -11,12 +11,12 @@ from .affinity import AffinityOpInterface
 from .types import (
     DEVICE_RESOURCE,
     STAGING,
+    TIMEPOINT,
     ChannelType,
     CollectiveAttr,
     FileType,
     ResourceType,
     TestFenceType,
-    TimepointType,
     resources,
 )
 
@@ -35,7 +35,7 @@ row = Rows(
         "constant": resources("constant", "variable"),
         "resource": DEVICE_RESOURCE,
         "staging": STAGING,
-        "timepoint": TimepointType(),
+        "timepoint": TIMEPOINT,
     },
     traits=(CANONICALIZATION,),
 )

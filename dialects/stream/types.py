@@ -145,6 +145,7 @@ STAGING = ResourceType(StringAttr("staging"))
 TimepointType = plain_type(
     "stream.timepoint", "A point on the timeline of a program that can be awaited."
 )
+TIMEPOINT = TimepointType()
 BindingType = plain_type("stream.binding", "A range of a resource that is bound to a kernel.")
 ChannelType = plain_type("stream.channel", "A group of devices that take part in collectives.")
 
@@ -162,7 +163,7 @@ class ImmediateTimepointAttr(ParametrizedAttribute):
             parser.parse_keyword("immediate")
         if parser.parse_optional_punctuation(":") is not None:
             return [parser.parse_type()]
-        return [TimepointType()]
+        return [TIMEPOINT]
 
     def print_parameters(self, printer: Printer) -> None:
         printer.print_string("<immediate> : ")

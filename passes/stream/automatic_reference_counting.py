@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
-from ...dialects.stream.types import TimepointType
+from ...dialects.stream.types import TIMEPOINT
 from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.locations import located_builder
 from ...ir.value_flow import loop_inputs
@@ -131,4 +131,4 @@ def _deallocate(
     here = PlacedBuilder(located_builder(InsertPoint.after(last), alloca), alloca.affinity)
     reached = joined(list(waits) or [alloca.result_timepoint], here.builder)
     operands = [alloca.result, alloca.storage_size, [reached]]
-    here.make(ResourceDeallocaOp, operands, TimepointType(), prefer_origin=UnitAttr())
+    here.make(ResourceDeallocaOp, operands, TIMEPOINT, prefer_origin=UnitAttr())

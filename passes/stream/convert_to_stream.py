@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.stream import tensor_ops as stream
 from ...dialects.stream.async_ops import AsyncBarrierOp
+from ...dialects.stream.types import STAGING
 from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
@@ -34,7 +35,7 @@ from .conversion.executables import convert_executables
 from .conversion.flow_tensors import load_element
 from .conversion.globals import StoredGlobals
 from .conversion.host import CONVERTED, Host, conversion
-from .conversion.stored_tensors import STAGING, PlacedBuilder, transfer
+from .conversion.stored_tensors import PlacedBuilder, transfer
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
 """Operations that, unlike those of `flow`, do not list the dynamic sizes of their operands."""

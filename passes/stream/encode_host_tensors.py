@@ -50,7 +50,7 @@ from ...dialects.stream.tensor_ops import (
     TensorStoreOp,
     TensorUpdateOp,
 )
-from ...dialects.stream.types import TimepointType
+from ...dialects.stream.types import TIMEPOINT
 from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
@@ -341,9 +341,7 @@ def _on_parameter(
     op_class = PARAMETER_OPS[operation.name.replace("tensor", "async")]
     type_ = operation.results[0].type
     properties = {"affinity": operation.properties.get("affinity")}
-    new = op_class.build(
-        operands=operands, result_types=[type_, TimepointType()], properties=properties
-    )
+    new = op_class.build(operands=operands, result_types=[type_, TIMEPOINT], properties=properties)
     resource, timepoint = builder.insert(new).results
     return [awaited(resource, size, timepoint, builder)]
 

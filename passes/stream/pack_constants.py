@@ -44,7 +44,7 @@ from ...dialects.stream.resources import (
     ResourceTryMapOp,
 )
 from ...dialects.stream.storage import ResourceConstantsOp
-from ...dialects.stream.types import FileType, NamedParameter, TimepointType, lifetime_of
+from ...dialects.stream.types import TIMEPOINT, FileType, NamedParameter, lifetime_of
 from ...dialects.util.dialect import BufferConstantOp, CompositeAttr
 from ...dialects.util.types import BufferType
 from ...ir.diagnostics import OperationError
@@ -57,7 +57,7 @@ from ..manager.module_pass import module_pass
 from .analysis.resource_limits import resource_limits
 from .conversion.stored_tensors import PlacedBuilder
 
-INDEX, TIMEPOINT = IndexType(), TimepointType()
+INDEX = IndexType()
 
 
 @module_pass("iree-stream-pack-constants")

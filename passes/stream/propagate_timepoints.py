@@ -24,7 +24,7 @@ from xdsl.traits import IsTerminator
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
 from ...dialects.stream.regions import TimepointAwaitOp, joined
-from ...dialects.stream.types import TimepointType
+from ...dialects.stream.types import TIMEPOINT
 from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
@@ -75,7 +75,7 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
     awaits = [joined(list(waits), builder_before(execute))] if waits else []
     replacement = AsyncExecuteOp.build(
         operands=[resources, execute.resource_operand_sizes, execute.result_sizes, awaits],
-        result_types=[[result.type for result in execute.results_], TimepointType()],
+        result_types=[[result.type for result in execute.results_], TIMEPOINT],
         properties={
             name: execute.properties[name]
             for name in ("affinity", "tied_operands")

@@ -41,7 +41,7 @@ from ...dialects.stream.resources import (
     ResourcePackOp,
 )
 from ...dialects.stream.storage import ResourceConstantsOp, ResourceLoadOp, ResourceStoreOp
-from ...dialects.stream.types import TimepointType, lifetime_of
+from ...dialects.stream.types import TIMEPOINT, lifetime_of
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
@@ -58,7 +58,7 @@ from .scheduling.commands import CommandLowering, Storage, to_command
 from .scheduling.lifetimes import CONCURRENT, Lifetimes, Root
 
 CONSTANT = "stream.async.constant"
-INDEX, TIMEPOINT = IndexType(), TimepointType()
+INDEX = IndexType()
 LONG_LIVED = ("constant", "variable")
 
 

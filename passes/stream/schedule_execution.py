@@ -24,15 +24,13 @@ from xdsl.ir import Block, Operation
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
 from ...dialects.stream.regions import TimepointAwaitOp
-from ...dialects.stream.types import TimepointType
+from ...dialects.stream.types import TIMEPOINT
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
 from ...ir.regions import inner_blocks
 from ..manager.module_pass import module_pass
 from .scheduling.captures import enclose
 from .scheduling.partitions import Partition, Partitioning
-
-TIMEPOINT = TimepointType()
 
 
 @module_pass("iree-stream-schedule-execution")

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp
-from ....dialects.stream.types import TimepointType
+from ....dialects.stream.types import TIMEPOINT
 from ....ir.graph_orders import postorder
 from ....ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.locations import made_by
@@ -18,7 +18,6 @@ from ....ir.symbols import root_symbol, symbols_in, visibility
 from ....ir.syntax.assembly_format import values
 from ....ir.value_flow import function_with_argument, value_flow
 
-TIMEPOINT = TimepointType()
 Timepoints = int
 """A set of timepoints, one bit each, as each timepoint of a chain covers all before it."""
 

@@ -12,7 +12,7 @@ from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream import regions
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncSliceOp, AsyncUpdateOp
-from ....dialects.stream.types import ResourceType, TimepointType
+from ....dialects.stream.types import TIMEPOINT, ResourceType
 from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
@@ -26,8 +26,6 @@ from .stored_tensors import (
     StoredTensor,
     transfer,
 )
-
-TIMEPOINT = TimepointType()
 
 BUFFER_VIEW = "hal.buffer_view"
 

@@ -34,7 +34,6 @@ INDEX = IndexType()
 UNKNOWN = ResourceType(StringAttr("*"))
 CONSTANT = ResourceType(StringAttr("constant"))
 EXTERNAL = ResourceType(StringAttr("external"))
-STAGING = ResourceType(StringAttr("staging"))
 TRANSIENT = ResourceType(StringAttr("transient"))
 VARIABLE = ResourceType(StringAttr("variable"))
 

@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.stream.regions import TimepointAwaitOp, awaited, joined
 from ....dialects.stream.resources import ResourceSizeOp
-from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, TimepointType
+from ....dialects.stream.types import TIMEPOINT, ImmediateTimepointAttr, ResourceType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
 from ....ir.expansions import expand_segments, expand_ties, expand_types, retype_function
@@ -39,7 +39,6 @@ from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
 
 INDEX = IndexType()
-TIMEPOINT = TimepointType()
 
 STRUCTURES = frozenset({"scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while"})
 """Operations with regions, whose block arguments and results carry values."""
