@@ -93,6 +93,16 @@ def boundary_attributes(function: Operation, group: str, index: int) -> Mapping[
     return entries[index].data if index < len(entries) else {}
 
 
+BOUNDARY_GROUPS = ("arg_attrs", "res_attrs")
+
+
+def boundary_entries(function: Operation, group: str) -> list[Mapping[str, Attribute]]:
+    """Return the attributes of all arguments or results; the list is empty if none has any."""
+    found = attribute(function, group)
+    entries = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
+    return [entry.data if isinstance(entry, DictionaryAttr) else {} for entry in entries]
+
+
 def number_list(value: Attribute | None) -> tuple[int, ...]:
     """Return the integers of `array<i64: ...>`, `dense<...>` or `[1 : i64, ...]`; else `()`."""
     if isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr):

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp
 from xdsl.dialects.scf import ExecuteRegionOp, YieldOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ..ir.attribute_access import BOUNDARY_GROUPS, boundary_entries
 from ..ir.diagnostics import OperationError, remark
 from ..ir.graph_orders import CallGraph
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
@@ -179,9 +180,12 @@ def _erase_unused(functions: dict[str, Operation], module: ModuleOp) -> None:
 
 def _boundary_attribute_names(function: Operation) -> set[str]:
     """Return the names of all attributes of a function's arguments and results."""
-    found = [function.properties.get(name) for name in ("arg_attrs", "res_attrs")]
-    lists = [cast("ArrayAttr[DictionaryAttr]", each) for each in found if each is not None]
-    return {name for each in lists for attributes in each for name in attributes.data}
+    return {
+        name
+        for group in BOUNDARY_GROUPS
+        for entry in boundary_entries(function, group)
+        for name in entry
+    }
 
 
 def _check_sizes(

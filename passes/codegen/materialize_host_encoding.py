@@ -7,14 +7,14 @@ the solver of the target on which its operations are placed. Functions without p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
+from ...ir.attribute_access import boundary_entries
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import ABI_AFFINITY, FUNCTIONS
 from ...ir.structural_hash import AttributeNumbers
@@ -60,10 +60,9 @@ def _targets(function: Operation, affinities: AffinityTargets) -> dict[Attribute
 
 def _affinities(function: Operation) -> Iterator[Attribute]:
     """Yield the affinities of a function's arguments and operations."""
-    arguments = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
-    for entry in () if arguments is None else arguments:
-        if ABI_AFFINITY in entry.data:
-            yield entry.data[ABI_AFFINITY]
+    for entry in boundary_entries(function, "arg_attrs"):
+        if ABI_AFFINITY in entry:
+            yield entry[ABI_AFFINITY]
     for operation in function.walk():
         if operation is not function and (affinity := affinity_of(operation)) is not None:
             yield affinity

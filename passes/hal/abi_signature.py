@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Strin
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.hal.types import BufferViewType
-from ...ir.attribute_access import boundary_attributes
+from ...ir.attribute_access import BOUNDARY_GROUPS, boundary_attributes, boundary_entries
 
 BUFFER_VIEW = BufferViewType()
 INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
@@ -23,9 +23,9 @@ def abi_type(type_: Attribute) -> Attribute:
 def kept_attributes(function: Operation) -> dict[str, ArrayAttr[DictionaryAttr]]:
     """Return the argument and result attributes that imports and exports do not replace."""
     found: dict[str, ArrayAttr[DictionaryAttr]] = {}
-    for group in ("arg_attrs", "res_attrs"):
-        entries = cast("ArrayAttr[DictionaryAttr]", function.properties.get(group, ArrayAttr(())))
-        kept = [{k: v for k, v in each.data.items() if k not in INTERFACE} for each in entries]
+    for group in BOUNDARY_GROUPS:
+        entries = boundary_entries(function, group)
+        kept = [{k: v for k, v in each.items() if k not in INTERFACE} for each in entries]
         if any(kept):
             found[group] = ArrayAttr(map(DictionaryAttr, kept))
     return found

@@ -5,16 +5,13 @@ Passes on shardings read `shard` only. Without this, such a pass would silently 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
-from xdsl.ir import Attribute, Operation
-
+from ...ir.attribute_access import BOUNDARY_GROUPS, boundary_entries
 from ...ir.regions import walk
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 
-_BOUNDARY = frozenset({"arg_attrs", "res_attrs"})
 _SHARDINGS = frozenset({SDY_SHARDING, MHLO_SHARDING})
 
 
@@ -33,14 +30,9 @@ def _is_annotated(operation: Operation) -> bool:
     """Return whether an operation is of `sdy`, or has a sharding in the form of `sdy` or `mhlo`."""
     if operation.name.startswith("sdy.") or not _SHARDINGS.isdisjoint(operation.attributes):
         return True
-    if _BOUNDARY.isdisjoint(operation.properties):
-        return False
     return any(
-        isinstance(entry, DictionaryAttr) and not _SHARDINGS.isdisjoint(entry.data)
-        for which in _BOUNDARY & operation.properties.keys()
-        for entry in _entries(operation.properties[which])
+        not _SHARDINGS.isdisjoint(entry)
+        for group in BOUNDARY_GROUPS
+        if group in operation.properties
+        for entry in boundary_entries(operation, group)
     )
-
-
-def _entries(group: Attribute) -> Sequence[Attribute]:
-    return cast("ArrayAttr[Attribute]", group).data if isinstance(group, ArrayAttr) else ()

@@ -38,7 +38,7 @@ from ...dialects.sdy.attributes import (
 )
 from ...dialects.sdy.dialect import ShardingConstraintOp
 from ...dialects.sdy.meshes import MeshOp
-from ...ir.attribute_access import attribute, block_of
+from ...ir.attribute_access import attribute, block_of, boundary_entries
 from ...ir.diagnostics import OperationError, remark
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name, names_in
@@ -193,7 +193,7 @@ def _boundary_strings(
     function: FuncOp, which: str, what: str, types: Sequence[Attribute]
 ) -> Iterator[_ShardingString]:
     """Yield the sharding strings of a function's arguments or results."""
-    for index, entry in enumerate(_entries(function, which)):
+    for index, entry in enumerate(boundary_entries(function, which)):
         description = f"{what} {index}"
         written = _string(function, f"has {description} with", entry.get(MHLO_SHARDING))
         if MHLO_SHARDING in entry:
@@ -209,14 +209,6 @@ def _string(operation: Operation, what: str, found: Attribute | None) -> str:
     if not isinstance(found, StringAttr):
         raise OperationError(operation, f"{what} {MHLO_SHARDING} = {found}, expected a string")
     return found.data
-
-
-def _entries(function: FuncOp, which: str) -> list[dict[str, Attribute]]:
-    found = function.properties.get(which)
-    if not isinstance(found, ArrayAttr):
-        return []
-    entries: tuple[Attribute, ...] = found.data  # pyright: ignore
-    return [dict(entry.data) for entry in entries if isinstance(entry, DictionaryAttr)]
 
 
 def _mesh(operation: Operation, count: int, tilings: Sequence[Tiling]) -> Mesh:
@@ -289,7 +281,7 @@ def _rewrite(found: _ShardingString, name: str, mesh: Mesh) -> None:
         return
     assert isinstance(operation, FuncOp)
     which, index = found.boundary
-    entries = _entries(operation, which)
+    entries = [dict(entry) for entry in boundary_entries(operation, which)]
     entries[index].pop(MHLO_SHARDING)
     if sharding is not None:
         entries[index].setdefault(SDY_SHARDING, ShardingAttr(sharding))

@@ -17,7 +17,7 @@ A function that runs on no grid is run by one process; its default is the first 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
+from itertools import chain
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Operation
@@ -27,6 +27,7 @@ from ....dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAtt
 from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, PER_PROCESS_GRID, process_devices
 from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
 from ....dialects.util.dialect import GlobalOp
+from ....ir.attribute_access import BOUNDARY_GROUPS, boundary_entries
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import FUNCTIONS, call_graph
 from ....ir.symbols import defined_name, fresh_name, names_in, root_symbol, symbols_in, visibility
@@ -97,15 +98,11 @@ def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | No
 
 def _grids_named(function: Operation) -> Iterator[str]:
     """Yield the grids of a function's sharded arguments and results and of its operations."""
-    for group in ("arg_attrs", "res_attrs"):
-        attributes = function.properties.get(group)
-        if isinstance(attributes, ArrayAttr):
-            for entry in cast("ArrayAttr[DictionaryAttr]", attributes):
-                boundary = entry.data.get(BOUNDARY_ATTRIBUTE)
-                if isinstance(boundary, DictionaryAttr):
-                    grid = boundary.data.get("grid")
-                    if isinstance(grid, SymbolRefAttr):
-                        yield grid.root_reference.data
+    for entry in chain(*(boundary_entries(function, group) for group in BOUNDARY_GROUPS)):
+        boundary = entry.get(BOUNDARY_ATTRIBUTE)
+        grid = boundary.data.get("grid") if isinstance(boundary, DictionaryAttr) else None
+        if isinstance(grid, SymbolRefAttr):
+            yield grid.root_reference.data
     for operation in function.walk():
         if operation.name.startswith("shard.") and "grid" in operation.properties:
             yield root_symbol(operation, "grid")
