@@ -21,6 +21,7 @@ they see (`iree.abi.encoding`), or say that an argument is the buffer in which a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -52,11 +53,12 @@ from ...dialects.hal.buffers import BufferViewDimOp, TensorAliasOp, TensorExport
 from ...dialects.hal.types import BufferType, BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.util.functions import CallOp, FuncOp, ReturnOp, call_like, return_like
-from ...ir.attribute_access import boundary_attributes
+from ...ir.attribute_access import BOUNDARY_GROUPS, boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, calls_in
-from ...ir.locations import builder_before, located_builder, replace_by
-from ...ir.symbols import defined_name, fresh_name, names_in, visibility
+from ...ir.locations import builder_before, located_builder, rebuilt, replace_by
+from ...ir.regions import detach_regions
+from ...ir.symbols import FreshNames, defined_name, visibility
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
@@ -87,19 +89,19 @@ class WrapEntryPointsPass(ModulePass):
     """Put functions into the new ones, and leave those without a body or without tensors alone."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        called = {name for _, name in calls_in(op)}
+        names = _PrivateNames(op)
         for function in tuple(op.body.block.ops):
             if function.name not in FUNCTIONS or STUB in function.attributes:
                 continue
             if _is_entry_point(function, any_type=not self.inline):
                 _refuse_unranked(function)
                 has_fences = self._has_fences(function)
-                if not self.inline or defined_name(function) in called:
-                    _wrap_in_call(op, function, has_fences=has_fences)
+                if not self.inline or names.is_called(function):
+                    _wrap_in_call(names, function, has_fences=has_fences)
                 Wrapper(ctx, function, has_fences=has_fences).wrap()
             elif not self.inline and _is_import(function):
                 _refuse_unranked(function)
-                wrap_import(ctx, op, function, has_fences=self._has_fences(function))
+                _wrap_import(ctx, names, function, has_fences=self._has_fences(function))
 
     def _has_fences(self, function: Operation) -> bool:
         """Take the model of a function from it. Raises OperationError if it is none."""
@@ -122,21 +124,33 @@ def _refuse_unranked(function: Operation) -> None:
             )
 
 
-def _make_private_name(module: ModuleOp, function: Operation) -> SymbolRefAttr:
-    """Give a function a new private name, which the program calls, and return it."""
-    name = defined_name(function)
-    inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
-    for call, callee in tuple(calls_in(module)):
-        if callee == name:
+class _PrivateNames:
+    """Gives functions of a module new names, by which the program calls them."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._names = FreshNames(module)
+        self._calls: dict[str, list[Operation]] = defaultdict(list)
+        for call, callee in calls_in(module):
+            self._calls[callee].append(call)
+
+    def is_called(self, function: Operation) -> bool:
+        """Return whether the program calls a function."""
+        return defined_name(function) in self._calls
+
+    def give(self, function: Operation) -> SymbolRefAttr:
+        """Let the program call a function by a new name, and return it."""
+        name = defined_name(function)
+        inside = SymbolRefAttr(self._names.fresh(f"_{name}"))
+        for call in self._calls.get(name, ()):
             call.properties["callee"] = inside
-    return inside
+        return inside
 
 
-def _wrap_in_call(module: ModuleOp, function: Operation, *, has_fences: bool) -> None:
+def _wrap_in_call(names: _PrivateNames, function: Operation, *, has_fences: bool) -> None:
     """Leave a function to the program under another name, and only call it for others."""
-    inside = _make_private_name(module, function)
-    private = function.clone()
-    for name in ("arg_attrs", "res_attrs"):
+    inside = names.give(function)
+    private = rebuilt(function, (), (), regions=detach_regions(function))
+    for name in BOUNDARY_GROUPS:
         private.properties.pop(name, None)
     private.properties |= {
         "sym_name": inside.root_reference,
@@ -150,13 +164,12 @@ def _wrap_in_call(module: ModuleOp, function: Operation, *, has_fences: bool) ->
     function.attributes = {k: v for k, v in function.attributes.items() if k in seen}
     type_ = cast(FunctionType, function.properties["function_type"])
     block = Block(arg_types=list(type_.inputs))
-    for argument, old in zip(block.args, function.regions[0].blocks[0].args, strict=True):
+    for argument, old in zip(block.args, private.regions[0].blocks[0].args, strict=True):
         argument.name_hint = old.name_hint
     call = call_like(function, inside, block.args)
     block.add_ops((call, return_like(function, call.results)))
     for operation in block.ops:
         operation.location = function.location
-    function.detach_region(function.regions[0])
     function.add_region(Region(block))
 
 
@@ -164,8 +177,8 @@ def _convention(has_fences: bool) -> str:
     return "coarse_fences" if has_fences else "synchronous"
 
 
-def wrap_import(
-    context: Context, module: ModuleOp, function: Operation, *, has_fences: bool
+def _wrap_import(
+    context: Context, names: _PrivateNames, function: Operation, *, has_fences: bool
 ) -> None:
     """Turn an external function into one on buffer views; callers call a wrapper on tensors.
 
@@ -179,7 +192,7 @@ def wrap_import(
     wrapper = FuncOp.create(
         properties={
             **function.properties,
-            "sym_name": _make_private_name(module, function).root_reference,
+            "sym_name": names.give(function).root_reference,
             "sym_visibility": StringAttr("private"),
         },
         attributes={CONVENTION: AbiConventionAttr(_convention(has_fences and not is_awaited))},
