@@ -110,12 +110,14 @@ class EncodedGlobals:
     def _source(self, value: SSAValue) -> tuple[str, ...]:
         """Return the constant whose bytes a value has; empty if it is not known."""
         found: tuple[str, ...] = ()
+        seen: set[str] = set()
         while isinstance(value, OpResult):
             operation: Operation = value.op
             if operation.name == GLOBAL_LOAD:
                 name = root_symbol(operation, "global")
-                if not self._is_constant(name):
+                if not self._is_constant(name) or name in seen:
                     return ()
+                seen.add(name)
                 found = ("global", name)
                 if "initial_value" in self._globals[name].properties:
                     return found

@@ -124,3 +124,19 @@ util.func public @leaves() -> !stream.resource<constant> {
   %v2 = util.global.load immutable @v2 : !stream.resource<constant>
   util.return %v2 : !stream.resource<constant>
 }
+
+// A global that is set to what it holds is no constant.
+
+util.global private @x : !stream.resource<constant>
+util.global private @x1 : !stream.resource<constant>
+// CHECK:      util.global.load @x
+// CHECK:      stream.tensor.encode {{.*}} -> tensor<4x4xf32, #encoding>
+util.initializer {
+  %c64 = arith.constant 64 : index
+  %x = util.global.load @x : !stream.resource<constant>
+  util.global.store %x, @x : !stream.resource<constant>
+  %s = stream.tensor.sizeof on(#A) tensor<4x4xf32, #e1> : index
+  %e = stream.tensor.encode on(#A) %x : tensor<4x4xf32> in !stream.resource<constant>{%c64} -> tensor<4x4xf32, #e1> in !stream.resource<constant>{%s}
+  util.global.store %e, @x1 : !stream.resource<constant>
+  util.return
+}
