@@ -183,10 +183,46 @@ def _whole_tensor(reader: Operation) -> OperationError:
 
 
 def _form(computation: _Computation, border: Border, around: frozenset[str]) -> None:
-    if not computation.exits:
-        for operation in (*reversed(computation.body), *computation.entries):
+    """Replace a computation by `sdy.manual_computation`; erase one without exits."""
+    entries, exits = computation.entries, computation.exits
+    if not exits:
+        for operation in (*reversed(computation.body), *entries):
             Rewriter.erase_op(operation)
         return
+    first = exits[0]
+    manual = _axes_inside(computation, border) - around
+    body = Block(arg_types=[entry.results[0].type for entry in entries])
+    for operation in computation.body:
+        operation.detach()
+        body.add_op(operation)
+    terminator = ReturnOp(*(each.operands[0] for each in exits))
+    body.add_op(terminator)
+    leaving = tuple(border.shardings[each.results[0]] for each in exits)
+    made = ManualComputationOp.create(
+        operands=[entry.operands[0] for entry in entries],
+        result_types=[each.results[0].type for each in exits],
+        properties={
+            "in_shardings": ShardingPerValueAttr(
+                tuple(_entering(each, border) for each in entries)
+            ),
+            "out_shardings": ShardingPerValueAttr(leaving),
+            "manual_axes": ManualAxesAttr(tuple(a for a in border.all_axes if a in manual)),
+        },
+        regions=[Region(body)],
+    )
+    made.location = terminator.location = first.location
+    Rewriter.insert_op(made, InsertPoint.before(first))
+    for argument, entry in zip(body.args, entries, strict=True):
+        Rewriter.replace_op(entry, [], [argument])
+    for result, each in zip(made.results, exits, strict=True):
+        Rewriter.replace_op(each, [], [result])
+
+
+def _axes_inside(computation: _Computation, border: Border) -> frozenset[str]:
+    """Return the axes along which the tensors of a computation are manual.
+
+    Raises OperationError if entries differ in these, or if one is behind the first exit.
+    """
     first = computation.exits[0]
     for entry in computation.entries:
         if not entry.is_before_in_block(first):
@@ -196,35 +232,7 @@ def _form(computation: _Computation, border: Border, around: frozenset[str]) -> 
     inside = {border.manual_axes[entry.results[0]] for entry in computation.entries}
     if len(inside) > 1:
         raise OperationError(first, "leaves a manual computation with entries along other axes")
-    manual = (inside.pop() if inside else frozenset(border.all_axes)) - around
-    body = Block(arg_types=[entry.results[0].type for entry in computation.entries])
-    for operation in computation.body:
-        operation.detach()
-        body.add_op(operation)
-    terminator = ReturnOp(*(leaving.operands[0] for leaving in computation.exits))
-    body.add_op(terminator)
-    made = ManualComputationOp.create(
-        operands=[entry.operands[0] for entry in computation.entries],
-        result_types=[leaving.results[0].type for leaving in computation.exits],
-        properties={
-            "in_shardings": ShardingPerValueAttr(
-                tuple(_entering(entry, border) for entry in computation.entries)
-            ),
-            "out_shardings": ShardingPerValueAttr(
-                tuple(border.shardings[leaving.results[0]] for leaving in computation.exits)
-            ),
-            "manual_axes": ManualAxesAttr(
-                tuple(each for each in border.all_axes if each in manual)
-            ),
-        },
-        regions=[Region(body)],
-    )
-    made.location = terminator.location = first.location
-    Rewriter.insert_op(made, InsertPoint.before(first))
-    for argument, entry in zip(body.args, computation.entries, strict=True):
-        Rewriter.replace_op(entry, [], [argument])
-    for result, leaving in zip(made.results, computation.exits, strict=True):
-        Rewriter.replace_op(leaving, [], [result])
+    return inside.pop() if inside else frozenset(border.all_axes)
 
 
 def _entering(entry: Operation, border: Border) -> TensorSharding:
