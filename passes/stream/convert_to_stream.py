@@ -169,6 +169,12 @@ def _dimension(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     operation.results[0].replace_all_uses_with(here.index(size))
 
 
+@conversion("tensor.rank")
+def _rank(host: Host, operation: Operation, here: PlacedBuilder) -> None:
+    tensor = require_ranked(operation, operation.operands[0].type)
+    operation.results[0].replace_all_uses_with(here.index(len(tensor.get_shape())))
+
+
 @conversion("util.global.load")
 def _load_global(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     host.store(operation.results[0], host.variables.load(operation, here.builder))

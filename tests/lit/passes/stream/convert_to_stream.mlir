@@ -70,6 +70,15 @@ util.func private @called(%a: tensor<4xf32>) -> tensor<4xf32> {
   util.return %a : tensor<4xf32>
 }
 
+// The rank of a tensor is that of its type.
+// CHECK-LABEL: util.func private @rank
+// CHECK: %[[R:.*]] = arith.constant 2 : index
+// CHECK: util.return %[[R]] : index
+util.func private @rank(%a: tensor<?x6xf32>) -> index {
+  %r = tensor.rank %a : tensor<?x6xf32>
+  util.return %r : index
+}
+
 // CHECK-LABEL: util.func public @calls
 // CHECK: %[[CALL:.*]]:2 = util.call @called(%{{.*}}, %{{.*}}) : (!stream.resource<*>, index) -> (!stream.resource<*>, index)
 // CHECK: stream.async.cast on(#hal.device.affinity<@x>) %[[CALL]]#0 : !stream.resource<*>{%[[CALL]]#1}
