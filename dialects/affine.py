@@ -1,14 +1,16 @@
-"""The affine ops on indices that xDSL lacks."""
+"""The affine ops on indices that xDSL lacks, and the syntax of `affine.if`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from xdsl.dialects.affine import Affine
+from xdsl.dialects.affine import Affine, YieldOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
+    AffineSetAttr,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
@@ -16,23 +18,26 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     prop_def,
+    region_def,
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
+from xdsl.traits import IsTerminator, Pure, RecursivelySpeculatable, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
 from ..ir.dialect_extension import extended
 from ..ir.syntax.assembly_format import Parsed, values
+from ..ir.syntax.region_headers import parse_types, print_types
 from ..ir.syntax.rows import PURE, Rows
 
 _INDEX = IndexType()
@@ -105,6 +110,25 @@ LinearizeIndexOp = row(
 )
 
 
+def _parse_arguments(parser: Parser) -> list[SSAValue]:
+    """Read `(%dimension, ...)[%symbol, ...]`, each list only if it is there."""
+    operands: list[SSAValue] = []
+    for delimiter in (parser.Delimiter.PAREN, parser.Delimiter.SQUARE):
+        unresolved = parser.parse_optional_comma_separated_list(
+            delimiter, parser.parse_unresolved_operand
+        )
+        operands += [parser.resolve_operand(each, _INDEX) for each in unresolved or ()]
+    return operands
+
+
+def _print_arguments(printer: Printer, arguments: Sequence[SSAValue], dimensions: int) -> None:
+    with printer.in_parens():
+        printer.print_list(arguments[:dimensions], printer.print_ssa_value)
+    if arguments[dimensions:]:
+        with printer.in_square_brackets():
+            printer.print_list(arguments[dimensions:], printer.print_ssa_value)
+
+
 @irdl_op_definition
 class MaxOp(IRDLOperation):
     """Return the largest result of an affine map."""
@@ -121,14 +145,8 @@ class MaxOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         affine_map = parser.parse_attribute()
-        operands: list[SSAValue] = []
-        for delimiter in (parser.Delimiter.PAREN, parser.Delimiter.SQUARE):
-            unresolved = parser.parse_optional_comma_separated_list(
-                delimiter, parser.parse_unresolved_operand
-            )
-            operands += [parser.resolve_operand(each, _INDEX) for each in unresolved or ()]
         return cls.create(
-            operands=operands,
+            operands=_parse_arguments(parser),
             result_types=[_INDEX],
             properties={"map": affine_map},
             attributes=parser.parse_optional_attr_dict(),
@@ -137,12 +155,7 @@ class MaxOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_attribute(self.map)
-        dimensions = self.map.data.num_dims
-        with printer.in_parens():
-            printer.print_list(self.arguments[:dimensions], printer.print_ssa_value)
-        if self.arguments[dimensions:]:
-            with printer.in_square_brackets():
-                printer.print_list(self.arguments[dimensions:], printer.print_ssa_value)
+        _print_arguments(printer, self.arguments, self.map.data.num_dims)
         printer.print_op_attributes(self.attributes)
 
     def verify_(self) -> None:
@@ -154,4 +167,75 @@ class MaxOp(IRDLOperation):
             )
 
 
-ExtendedAffine = extended(Affine, [DelinearizeIndexOp, LinearizeIndexOp, MaxOp])
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """Run one of two regions, the first where all constraints of an integer set hold.
+
+    Without results there may be no second region.
+    """
+
+    name = "affine.if"
+
+    arguments = var_operand_def(IndexType)
+    condition = prop_def(AffineSetAttr)
+    res = var_result_def()
+    then_region = region_def("single_block")
+    else_region = region_def()
+
+    traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable())
+
+    # Custom parser: the set decides which operands are in parentheses and which in brackets, and
+    # the terminators of regions without results are optional.
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        condition = parser.parse_attribute()
+        arguments = _parse_arguments(parser)
+        types = parse_types(parser) if parser.parse_optional_punctuation("->") else ()
+        regions = [parser.parse_region()]
+        has_else = parser.parse_optional_keyword("else") is not None
+        regions.append(parser.parse_region() if has_else else Region())
+        for region in regions[: 1 + has_else]:
+            _add_yield(region)
+        return cls.create(
+            operands=arguments,
+            result_types=types,
+            properties={"condition": condition},
+            attributes=parser.parse_optional_attr_dict(),
+            regions=regions,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.condition)
+        _print_arguments(printer, self.arguments, self.condition.data.num_dims)
+        if self.res:
+            printer.print_string(" -> ")
+            print_types(printer, self.res.types)
+        printer.print_string(" ")
+        printer.print_region(self.then_region, print_block_terminators=bool(self.res))
+        if self.else_region.blocks:
+            printer.print_string(" else ")
+            printer.print_region(self.else_region, print_block_terminators=bool(self.res))
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        space = self.condition.data
+        wanted = space.num_dims + space.num_symbols
+        if len(self.arguments) != wanted:
+            raise VerifyException(
+                "operand count and integer set dimension and symbol count must match: "
+                f"{len(self.arguments)} and {wanted}"
+            )
+        if self.res and not self.else_region.blocks:
+            raise VerifyException("has results, but no else region")
+
+
+def _add_yield(region: Region) -> None:
+    if not region.blocks:
+        region.add_block(Block())
+    last = region.blocks[-1].last_op
+    if last is None or not last.has_trait(IsTerminator):
+        region.blocks[-1].add_op(YieldOp.get())
+
+
+ExtendedAffine = extended(Affine, [DelinearizeIndexOp, IfOp, LinearizeIndexOp, MaxOp])
