@@ -27,6 +27,7 @@ _DIALECTS = {
     "iree_gpu": ("iree_gpu", "IreeGpu"),
     "iree_linalg_ext": ("iree_linalg_ext", "IreeLinalgExt"),
     "iree_tensor_ext": ("iree_tensor_ext", "IreeTensorExt"),
+    "index": ("index", "Index"),
     "io_parameters": ("hal.io_parameters", "IoParameters"),
     "interpreter": ("interpreter", "Interpreter"),
     "linalg": ("linalg.dialect", "Linalg"),
