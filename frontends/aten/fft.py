@@ -124,14 +124,10 @@ def inverse_short_time(
     require(is_static(x.shape[-2:]) and x.is_complex())
     hop, size = hop_length or n_fft // 4, win_length or n_fft
     frames = x.mT
-    onesided = x.shape[-2] != n_fft if onesided is None else onesided
     norm = "ortho" if normalized else "backward"
-    if return_complex:
-        parts: Any = torch.fft.ifft(frames, n=n_fft, norm=norm)
-    elif onesided:
-        parts = torch.fft.irfft(frames, n=n_fft, norm=norm)
-    else:
-        parts = torch.fft.ifft(frames, n=n_fft, norm=norm).real
+    # A real result is made of the first half of the spectrum, even where the whole one is given.
+    transform = torch.fft.ifft if return_complex else torch.fft.irfft
+    parts = transform(frames, n=n_fft, norm=norm)
     weights = _window(window, size, n_fft, x.dtype.to_real())
     start = n_fft // 2 if center else 0
     whole = n_fft + hop * (x.shape[-1] - 1)
