@@ -304,21 +304,25 @@ def _ctc_loss(
 def _lstsq(x: Any, y: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
     """Solve with the pseudo-inverse.
 
-    Assume full rank, on which the shape of the residuals depends.
+    Assume full rank, on which the shape of the residuals depends. Which of the other results are
+    empty depends on the driver.
     """
+    driver = driver or "gelsy"
     rows, columns = x.shape[-2:]
     vector = y.dim() == x.dim() - 1
     y = y.unsqueeze(-1) if vector else y
     if rcond is None:
         rcond = torch.finfo(x.dtype).eps * max(rows, columns)
     found = torch.linalg.pinv(x, rtol=rcond) @ y
-    residuals, none = x.new_zeros(0), x.new_zeros(0)
+    residuals = singular_values = x.new_zeros(0)
     if rows > columns and driver != "gelsy":
         residuals = torch.abs(x @ found - y).square().sum(-2)
+    if driver in ("gelsd", "gelss"):
+        singular_values = torch.linalg.svdvals(x)
     shape = (0,) if driver == "gels" else x.shape[:-2]
     rank = torch.full(shape, min(rows, columns), dtype=torch.int64)
     found = found.squeeze(-1) if vector else found
-    return torch.return_types.linalg_lstsq((found, residuals, rank, none))
+    return torch.return_types.linalg_lstsq((found, residuals, rank, singular_values))
 
 
 def _cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:

@@ -185,7 +185,8 @@ classes = torch.nn.AdaptiveLogSoftmaxWithLoss(6, 20, [4, 10], head_bias=True).ev
 same(lambda x, y: tuple(each.detach() for each in classes(x, y)), torch.randn(5, 6),
      tensor([0, 12, 19, 3, 4]))
 same(lambda x, y: classes(x, y).output.detach(), torch.randn(6), tensor(11))
-same(lambda x, y: torch.linalg.lstsq(x.T, y).solution, x, torch.randn(6, 2))
+for driver in (None, "gels", "gelsd"):
+    same(lambda x, y: tuple(torch.linalg.lstsq(x.T, y, driver=driver)), x, torch.randn(6, 2))
 layer = torch.nn.TransformerDecoderLayer(8, 2, 16).eval()
 decoder = torch.nn.TransformerDecoder(layer, 1)
 mask = torch.nn.Transformer.generate_square_subsequent_mask(4)
