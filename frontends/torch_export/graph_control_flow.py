@@ -188,6 +188,19 @@ def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
     return found
 
 
+def refused_half_complex(torch: Any, graph_module: Any) -> dict[str, str]:
+    """Return operations that make complex numbers of f16, each with its source location.
+
+    Neither StableHLO nor the interpreter has these.
+    """
+    return {
+        f"{node.target} of torch.complex32": _place(node)
+        for node in graph_module.graph.nodes
+        if node.op == "call_function"
+        and getattr(node.meta.get("val"), "dtype", None) == torch.complex32
+    }
+
+
 def refused_control_flow(torch: Any, importer: Any, graph_module: Any) -> dict[str, str]:
     """Return operations that torch-mlir's importer does not support, each with its source location.
 

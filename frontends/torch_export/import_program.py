@@ -24,6 +24,7 @@ from .graph_control_flow import (
     convert_conditions,
     inline_control_flow,
     refused_control_flow,
+    refused_half_complex,
     refused_masks,
 )
 from .graph_loops import call_loops
@@ -67,8 +68,13 @@ class Imported:
 
 
 def check_dtypes(tensors: Mapping[str, Any]) -> None:
-    """Raise TypeError for the first tensor with elements of a type that torch-mlir lacks."""
-    known = import_module("torch_mlir.extras.fx_importer").TORCH_DTYPE_TO_MLIR_TYPE_ASM
+    """Raise TypeError for the first tensor with elements of a type that is not taken.
+
+    torch-mlir reads complex numbers of f16, but does not convert them.
+    """
+    half_complex = import_module("torch").complex32
+    listed = import_module("torch_mlir.extras.fx_importer").TORCH_DTYPE_TO_MLIR_TYPE_ASM
+    known = [each for each in listed if each != half_complex]
     for name, tensor in tensors.items():
         if tensor.dtype not in known:
             others = ", ".join(str(each).removeprefix("torch.") for each in known)
@@ -91,9 +97,10 @@ def import_program(
     """
     inline_control_flow(torch, exported.graph_module)
     exported.constants.update(constants_of(torch, exported.graph_module))
-    masks = refused_masks(torch, exported.graph_module)
-    if masks:
-        raise ValueError(_failure_message([_refusal(each, masks) for each in outputs]))
+    graph_module = exported.graph_module
+    refused = refused_masks(torch, graph_module) | refused_half_complex(torch, graph_module)
+    if refused:
+        raise ValueError(_failure_message([_refusal(each, refused) for each in outputs]))
 
     def called(loop: Any, function: str) -> str:
         found = import_program(torch, fx, loop, outputs, function, inner=True)

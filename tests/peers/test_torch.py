@@ -225,6 +225,12 @@ refused(TypeError, "placements are [[0]], expected a dictionary from names", mlp
         placements=[[0]])
 refused(TypeError, "input is of torch.uint16, which torch-mlir does not take; it takes", mlp,
         x.to(torch.uint16))
+refused(TypeError, "input is of torch.complex32, which torch-mlir does not take; it takes", mlp,
+        x.to(torch.complex32))
+class Half(nn.Module):
+    def forward(self, x):
+        return x.chalf()
+refused(ValueError, "no conversion of aten.chalf.default of torch.complex32", Half(), x)
 refused(TypeError, "input input is object, expected a tensor, a constant", mlp, object())
 refused(TypeError, "input input is torch.sparse_coo, expected a dense tensor", mlp,
         torch.randn(2, 4).to_sparse())
