@@ -5,6 +5,8 @@ After parsing, a program has no `index` ops.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, i1, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
@@ -16,7 +18,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.dialect_extension import attribute_class, dialect_of
 from ..ir.locations import builder_before
 from ..ir.regions import walk
-from ..ir.syntax.assembly_format import Parsed, PrintsProperty
+from ..ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ..ir.syntax.keyword_attributes import OpaqueKeywordAttribute, word
 from ..ir.syntax.rows import PURE, Rows
 from ..ir.text.parser import AFTER_READING
@@ -92,27 +94,26 @@ def _verify_cast(operation: Operation) -> None:
         )
 
 
-row = Rows("index", {"bool": IntegerAttr.constr(i1), "predicate": CmpPredicateAttr}, traits=PURE)
+_rows = Rows("index", {"bool": IntegerAttr.constr(i1), "predicate": CmpPredicateAttr}, traits=PURE)
+
+
+def _row(
+    name: str, values: str, syntax: Syntax, verify: Callable[[Operation], None] | None = None
+) -> type[Operation]:
+    doc = f"Read as `{_MEANINGS[f'index.{name}']}`."
+    return _rows(name, values, syntax, verify=verify, doc=doc)
+
+
+_COMPARISON: Syntax = (" ", _Predicate(), "($lhs, $rhs) attr-dict")
+_CONVERSION = " $input attr-dict : type($input) to type($output)"
 
 ROWS = [
-    *(row(name, "lhs rhs -> result", " $lhs, $rhs attr-dict") for name in _BINARY),
-    *(
-        row(
-            name,
-            "input:any -> output:any",
-            " $input attr-dict : type($input) to type($output)",
-            verify=_verify_cast,
-        )
-        for name in _CASTS
-    ),
-    row(
-        "cmp",
-        "lhs rhs -> result:i1 | pred:predicate",
-        (" ", _Predicate(), "($lhs, $rhs) attr-dict"),
-    ),
-    row("constant", "-> result | value:indexattr", " signed-index($value) attr-dict"),
-    row("bool.constant", "-> result:i1 | value:bool", " bool($value) attr-dict"),
-    row("sizeof", "-> result", " attr-dict"),
+    *(_row(name, "lhs rhs -> result", " $lhs, $rhs attr-dict") for name in _BINARY),
+    *(_row(name, "input:any -> output:any", _CONVERSION, _verify_cast) for name in _CASTS),
+    _row("cmp", "lhs rhs -> result:i1 | pred:predicate", _COMPARISON),
+    _row("constant", "-> result | value:indexattr", " signed-index($value) attr-dict"),
+    _row("bool.constant", "-> result:i1 | value:bool", " bool($value) attr-dict"),
+    _row("sizeof", "-> result", " attr-dict"),
 ]
 
 
