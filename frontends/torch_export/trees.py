@@ -32,14 +32,15 @@ class Tree:
         # Dynamic numbers are results of the program, as tensors are.
         variable = torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool
         for name, leaf in zip(names, leaves, strict=True):
+            where = f"{what} {name}" if name else what
             # dtypes are allowed too: configurations of transformers contain them.
             if not isinstance(leaf, (*variable, torch.dtype, torch.device, *_CONSTANTS)):
                 raise TypeError(
-                    f"{what} {name} is {type(leaf).__name__}, expected a tensor, a constant, or a"
+                    f"{where} is {type(leaf).__name__}, expected a tensor, a constant, or a"
                     " type registered with torch.utils._pytree"
                 )
             if isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided:
-                raise TypeError(f"{what} {name} is {leaf.layout}, expected a dense tensor")
+                raise TypeError(f"{where} is {leaf.layout}, expected a dense tensor")
         self._leaves = [None if isinstance(each, variable) else each for each in leaves]
         self._places = [at for at, each in enumerate(leaves) if isinstance(each, variable)]
         self.names = [names[place] for place in self._places]

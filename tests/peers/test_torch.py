@@ -230,6 +230,10 @@ refused(TypeError, "input is of torch.complex32, which torch-mlir does not take;
 class Half(nn.Module):
     def forward(self, x):
         return x.chalf()
+class Sparse(nn.Module):
+    def forward(self, x):
+        return x.to_sparse()
+refused(TypeError, "result is torch.sparse_coo, expected a dense tensor", Sparse(), x)
 refused(ValueError, "no conversion of aten.chalf.default of torch.complex32", Half(), x)
 refused(TypeError, "input input is object, expected a tensor, a constant", mlp, object())
 refused(TypeError, "input input is torch.sparse_coo, expected a dense tensor", mlp,
