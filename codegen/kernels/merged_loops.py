@@ -20,7 +20,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.linear_forms import Linear, linear
 from ..scalar_ops.scalars import is_scalar_operation
-from .static_values import constant_attribute
+from .expressions import RESHAPES, unit_reshape
+from .static_values import constant_attribute, shape_of
 from .writer import Indices, KernelWriter
 
 
@@ -120,6 +121,10 @@ def _is_computed_contiguously(writer: KernelWriter, value: SSAValue, place: int)
         return False
     if is_scalar_operation(operation.name):
         return all(_is_contiguous(writer, each, place) for each in operation.operands)
+    if operation.name in RESHAPES:
+        source = operation.operands[0]
+        inner = _place_before(shape_of(source), shape_of(value), place)
+        return inner is not None and _is_contiguous(writer, source, inner)
     view = structured_view(operation)
     if view is None:
         return False
@@ -127,3 +132,16 @@ def _is_computed_contiguously(writer: KernelWriter, value: SSAValue, place: int)
     loops = [each.position for each in wanted if isinstance(each, AffineDimExpr)]
     same = all(each == view.output_maps[0] for each in view.output_maps)
     return same and len(loops) == 2 and _are_neighbours(writer, view, *loops)
+
+
+def _place_before(source: Sequence[int], target: Sequence[int], place: int) -> int | None:
+    """Return the dimension of a source that becomes dimension `place` by adding or removing ones.
+
+    The next dimensions must be neighbours, too.
+    """
+    kept = unit_reshape(source, target)
+    if kept is None or not {place, place + 1} <= set(kept):
+        return None
+    places = [each for each, size in enumerate(source) if size != 1]
+    first, second = (places[kept.index(each)] for each in (place, place + 1))
+    return first if second == first + 1 else None
