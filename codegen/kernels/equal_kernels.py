@@ -66,7 +66,10 @@ class _Walk:
         self._is_fused = is_fused
         stored = dict.fromkeys(each.owner for each in results)
         others = [each for each in stored if isinstance(each, Operation) and each is not root]
-        self.key = tuple(map(self._operation, (root, *others)))
+        key = [self._operation(root)]
+        # The walk from the root has visited those that it reads.
+        key += [self._operation(each) for each in others if each.results[0] not in self.values]
+        self.key = tuple(key)
 
     def _operation(self, operation: Operation) -> Hashable:
         operands = tuple(map(self._operand, operation.operands))

@@ -8,7 +8,9 @@ The operations are visited from last to first. Each tensor collects demands: the
 it, and how often each element is read. A tensor is fused if all its readers belong to one kernel
 and no element would be computed twice. Tensors that only rearrange another are fused into every
 reader. Kernels that compute elements one by one become one kernel with the results of all, if they
-read a tensor that need not be stored then, or if they are small and read the same tensor.
+read a tensor that need not be stored then, or if they are small and read the same tensor. The
+kernel of a sum along rows stores a tensor that it computes and others read, such as the powers of a
+softmax.
 
 An operation whose body may fail must compute all elements, even if nothing reads them, and before
 any later operation can fail, because the first error of the program must be reported. It is fused
@@ -40,6 +42,8 @@ from .kernel_operations import (
     is_kernel,
     is_pointwise,
     is_tensor,
+    reads_in_order,
+    reduces_rows,
     slides_over,
 )
 from .mmt4d import MMT4D
@@ -100,6 +104,13 @@ class FusionPlan:
         default_factory=dict[Operation, list[SSAValue]]
     )
     shapes: set[Operation] = field(default_factory=set[Operation])
+
+    def computed_by(self, root: Operation) -> Callable[[SSAValue], bool]:
+        """Return which tensors a root's kernel computes where it reads them: fused ones, and those
+        of other operations that it stores, too.
+        """
+        own = {each for each in self.kernels[root] if each.owner is not root}
+        return (self.fused | own).__contains__ if own else self.fused.__contains__
 
 
 def _is_float(value: SSAValue) -> bool:
@@ -234,6 +245,11 @@ class _Planner:
             if fails:
                 self._failing.update(roots)
             self._fuse(operation, roots)
+        elif not fails and (root := self._storing_root(operation)) is not None:
+            plan.shapes.add(operation)
+            plan.kernels[root] = (*operation.results, *plan.kernels[root])
+            plan.groups.setdefault(root, []).append(operation)
+            self._ask(operation, {root: Access.EACH})
         elif operation.name in VIEWS:
             plan.host.add(operation)
             self.wanted_by_host.update(operation.operands)
@@ -347,6 +363,33 @@ class _Planner:
             self._joined[each] = last
         return True
 
+    def _storing_root(self, operation: Operation) -> Operation | None:
+        """Return the reduction along rows whose kernel should compute and store a result, if any.
+
+        %0 is written when its elements are summed, and read once less:
+
+            %0 = math.exp %a
+            %1 = linalg.reduce { arith.addf } ins(%0) ... dimensions = [1]
+            %2 = arith.divf %0, (%1, broadcast)
+        """
+        found = [demand for each in operation.results for demand in self.demands.get(each, ())]
+        root = min(map(self._root, found), key=self._positions.__getitem__, default=None)
+        if (
+            root is None
+            or root not in self.plan.kernels
+            or any(each.access > Access.EACH for each in found if self._root(each) is root)
+            or root in self._failing
+            or not reduces_rows(root)
+            or self._is_full(root)
+            or len(operation.results) != 1
+            or not self._is_pointwise(operation)
+            or not reads_in_order(operation)
+            or not self._may_wait(operation, root)
+        ):
+            return None
+        is_early = self._is_read_before(root, operation.results[0], by=root)
+        return None if is_early else root
+
     def join_siblings(self) -> None:
         """Let one kernel store several small results of one shape for which a tensor is read.
 
@@ -385,11 +428,16 @@ class _Planner:
     def _shape(self, root: Operation) -> tuple[int, ...]:
         return tuple(shape_of(root.results[0]))
 
-    def _is_read_before(self, last: Operation, value: SSAValue) -> bool:
-        """Return whether a stored value is read before the kernel of `last`, or by it."""
+    def _is_read_before(
+        self, last: Operation, value: SSAValue, by: Operation | None = None
+    ) -> bool:
+        """Return whether a stored value is read before the kernel of `last`, or by it.
+
+        The kernel `by` does not count.
+        """
         end = self._positions[last]
         roots = [self._root(each) for each in self.demands.get(value, ())]
-        if any(self._positions[root] <= end for root in roots):
+        if any(self._positions[root] <= end for root in roots if root is not by):
             return True
         block = last.parent
         assert block is not None
@@ -397,6 +445,7 @@ class _Planner:
         return any(
             user is not None and user not in self.plan.shapes and self._positions[user] <= end
             for user in users
+            if user is not by
         )
 
     def _is_next(self, root: Operation) -> bool:
@@ -415,7 +464,8 @@ class _Planner:
 
     def _is_aligned(self, value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
         """Return whether a kernel reads a tensor only at the element that it writes next."""
-        if self._is_pointwise(root) or root.name in LOOPS:
+        stores_other = any(each.owner is not root for each in self.plan.kernels.get(root, ()))
+        if self._is_pointwise(root) or root.name in LOOPS or stores_other:
             return max(accesses) <= Access.SAME
         # An mmt4d adds each sum to its initial value just before it stores the element.
         view = structured_view(root) if root.name in MMT4D else None

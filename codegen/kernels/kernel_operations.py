@@ -7,12 +7,12 @@ from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.attribute_access import integers, operand_groups
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import CONTROL_FLOW, LOOPS
+from ...ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
 from ...ir.regions import captured
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
@@ -32,6 +32,9 @@ MIN_WINDOW_READS = 16
 
 SIZE_OF_UNKNOWN = 256
 """What stands for a dynamic size when tensors are compared."""
+
+MIN_ROWS, MIN_ROW_LENGTH = 16, 32
+"""The least rows, and elements of a row, of a reduction that stores the tensor that it reduces."""
 
 KERNEL_ONLY = frozenset(("linalg.softmax", FOURIER, *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
@@ -180,6 +183,60 @@ def is_cheap_to_repeat(operation: Operation) -> bool:
     is_rounded = element_of(element_type(result.type), operation).is_narrow_float
     read = sum(_bytes(operation, each) for each in {_moved_source(each) for each in operands})
     return not is_rounded and 0 < 4 * read <= 5 * _bytes(operation, result)
+
+
+def reduces_rows(operation: Operation) -> bool:
+    """Return whether an operation reduces the last dimensions of tensors to one result.
+
+    There are enough rows for threads, and enough elements in each to fill vectors. Products are
+    computed in tiles, and read elements more than once.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.outputs) != 1 or product_factors(view.body) is not None:
+        return False
+    loops, reductions = len(view.iterators), view.reduction_loops
+    first = loops - len(reductions)
+    if not reductions or reductions != tuple(range(first, loops)):
+        return False
+    sizes = [SIZE_OF_UNKNOWN if size is None else size for size in view.loop_sizes()]
+    return prod(sizes[:first]) >= MIN_ROWS and prod(sizes[first:]) >= MIN_ROW_LENGTH
+
+
+def reads_in_order(operation: Operation) -> bool:
+    """Return whether elements are computed of elements at the same indices, and of broadcast ones.
+
+    Loops of their own suit others better, such as those that read a transposed tensor.
+    """
+    pending, seen = [operation], {operation}
+    while pending:
+        each = pending.pop()
+        if each.name not in _ORDERED and not is_scalar_operation(each.name):
+            view = structured_view(each)
+            if view is None or not _is_ordered(view):
+                return False
+            if any(inner.name in ("tensor.extract", *CHOICES) for inner in view.body.ops):
+                return False
+        owners = {value.owner for value in each.operands if is_tensor(value)} - seen
+        read = [each for each in owners if isinstance(each, Operation) and is_pointwise(each)]
+        pending += read
+        seen.update(read)
+    return True
+
+
+_ORDERED = frozenset((*RESHAPES, "tensor.empty", "tensor.cast", "tensor.splat", "arith.constant"))
+"""Operations that keep the order of elements."""
+
+
+def _is_ordered(view: StructuredView) -> bool:
+    """Return whether indices are loops in their order, or 0; loops of one turn may be anywhere."""
+    units = {loop for loop, size in enumerate(view.loop_sizes()) if size == 1}
+    for affine_map in view.maps:
+        loops = [each.position for each in affine_map.results if isinstance(each, AffineDimExpr)]
+        others = [each for each in affine_map.results if not isinstance(each, AffineDimExpr)]
+        long = [each for each in loops if each not in units]
+        if long != sorted(set(long)) or any(each != AffineExpr.constant(0) for each in others):
+            return False
+    return True
 
 
 def _moved_source(value: SSAValue) -> SSAValue:

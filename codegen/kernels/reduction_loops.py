@@ -102,6 +102,7 @@ class ReductionLoops:
         self.sizes, self.parallels = merge_loops(writer, view, sizes, parallels)
         self.forms = reduction_forms(view)
         self.is_short = sum(1 for _ in view.body.ops) <= SHORT_BODY
+        self.stores_more = len(writer.results) > len(view.operation.results)
 
     def write(self) -> TileCount:
         """Write the loops in the best order."""
@@ -271,7 +272,9 @@ class ReductionLoops:
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
         rows = [loop for loop in loops[:2] if loop in used and turns(loop) >= ROWS_TOGETHER]
         terms = prod(turns(loop) or LARGE_OPERAND for loop in self.reductions)
-        return loops, rows[-1] if rows and self.is_short and terms > FEW_TERMS else None
+        # A row whose elements are computed and stored, too, has enough to do.
+        together = self.is_short and not self.stores_more and terms > FEW_TERMS
+        return loops, rows[-1] if rows and together else None
 
     def _reduce(
         self,

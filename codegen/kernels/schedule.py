@@ -73,7 +73,8 @@ def schedule_block(
     for operation in block.ops:
         if operation in plan.kernels:
             results = plan.kernels[operation]
-            add(operation, equal_kernels.kernel(operation, results, plan.fused.__contains__))
+            is_fused = plan.computed_by(operation)
+            add(operation, equal_kernels.kernel(operation, results, is_fused))
         elif operation in plan.host and operation is not terminator:
             add(operation, is_host=True)
         elif operation in plan.shapes:
@@ -86,14 +87,20 @@ def _aligned(
 ) -> tuple[SSAValue, ...]:
     """Return the operands that a kernel's result may overwrite.
 
-    The kernel must write one tensor, be pointwise, an element loop or a packed product. It must
-    have no checks, unless it returns at once: after a failed check, others read operands again.
+    The kernel must write one tensor, be pointwise, an element loop or a packed product, or a
+    reduction that stores one tensor besides. It must have no checks, unless it returns at once:
+    after a failed check, others read operands again.
     """
-    if kernel is None or sum(map(_is_stored, kernel.writes)) != 1:
+    if kernel is None:
+        return ()
+    stored = [each for each in kernel.writes if _is_stored(each)]
+    others = sum(each not in operation.results for each in stored)
+    stores_rows = others == 1 and not is_pointwise(operation)
+    if len(stored) != 1 and not stores_rows:
         return ()
     if operation.name not in LOOPS:
         is_packed = mmt4d_tile(operation, plan.fused.__contains__) is not None
-        if kernel.failures or not (is_pointwise(operation) or is_packed):
+        if kernel.failures or not (is_pointwise(operation) or is_packed or stores_rows):
             return ()
     return tuple(plan.aligned.get(operation, ()))
 

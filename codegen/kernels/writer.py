@@ -200,6 +200,8 @@ class KernelWriter:
             return found
         element = self.write_fused(self, value, indices)
         self.code.remember(key, element)
+        if value in self.results:
+            self.store(value, self.code.linear(indices, self.shape(value)), element)
         return element
 
     def scalar(self, value: SSAValue) -> Term:
@@ -330,8 +332,8 @@ class KernelWriter:
         if not self.checks.is_proven(operation):
             for axis, (index, size) in enumerate(zip(indices, shape, strict=True)):
                 self.checks.index(operation, axis, index, size)
-        position = self.code.linear(indices, shape)
-        self.store(self.updated_in_place[tensor], position, self.scalar(element))
+        result = self.updated_in_place[tensor]
+        self.store(result, self.code.linear(indices, shape), self.scalar(element))
 
     def _dimension(self, operation: Operation) -> Term:
         """Return the size of a tensor along a dimension, which may be a computed index."""
@@ -448,11 +450,9 @@ class KernelWriter:
             *(fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
             *(fetch(constant_name(i), "constants", i) for i in self._constants.values()),
         ]
-        function = kernel_function([*fetches, *body])
-        bound = tuple(self._bindings)
         return KernelText(
-            function,
-            bound[len(self.results) :],
+            kernel_function([*fetches, *body]),
+            tuple(self._bindings)[len(self.results) :],
             self.results,
             tuple(self._constants),
             tiles,

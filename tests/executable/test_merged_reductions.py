@@ -128,3 +128,36 @@ func.func @main(%x: {wide}, %m: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3
     difference = x - m[:, :, None, None]
     np.testing.assert_allclose(whole, (difference**2).sum((2, 3)), rtol=1e-5)
     np.testing.assert_allclose(sliced, (x[..., 1:] ** 2).sum((2, 3)), rtol=1e-5)
+
+
+COMBINERS = {
+    "arith.addf": "0.0",
+    "arith.maximumf": "0xFF800000",
+    "arith.minimumf": "0x7F800000",
+}
+
+
+@pytest.mark.parametrize("combiner", COMBINERS)
+@pytest.mark.parametrize(
+    "shape", [(0, 64), (64, 0), (16, 32), (17, 37), (5, 7, 33), (3, 16, 128), (97, 257)]
+)
+def test_terms_that_are_stored(shape: tuple[int, ...], combiner: str) -> None:
+    """A reduction along rows stores what it combines, in place of an operand if that dies."""
+    whole, rows, last = tensor(*shape), tensor(*shape[:-1]), len(shape) - 1
+    body = f"""  %x = arith.subf %a0, %a1 : {whole}
+  %y = math.absf %x : {whole}
+  %e = math.exp %x : {whole}
+  %z = arith.constant {COMBINERS[combiner]} : f32
+  %m = tensor.empty() : {rows}
+  %f = linalg.fill ins(%z : f32) outs(%m : {rows}) -> {rows}
+  %s = linalg.reduce {{ {combiner} }} ins(%e : {whole}) outs(%f : {rows}) dimensions = [{last}]
+  %t = linalg.broadcast ins(%s : {rows}) outs(%x : {whole}) dimensions = [{last}]
+  %d = arith.divf %e, %t : {whole}
+  %r = arith.addf %d, %y : {whole}
+  return %r : {whole}"""
+    rng = np.random.default_rng(len(shape))
+    inputs = [rng.standard_normal(shape).astype(np.float32) for _ in range(2)]
+    numbers = inputs[0].reshape(-1)
+    for special in (np.nan, np.inf, -np.inf, -0.0, -103.5, -105.0, -1e9, 89.0)[: numbers.size]:
+        numbers[rng.integers(numbers.size)] = special
+    check(function([whole, whole], whole, body), inputs)

@@ -19,11 +19,17 @@ MODELS = Path(__file__).parents[2] / "cases" / "models"
 
 def kernels(body: str, arguments: str, result: str) -> list[str]:
     """The operations at the roots of a function's kernels."""
+    return [names[-1] for names in stored(body, arguments, result)]
+
+
+def stored(body: str, arguments: str, result: str) -> list[list[str]]:
+    """For each kernel of a function, the operations whose results it stores; its root is last."""
     text = f"func.func @main({arguments}) -> ({result}) {{\n{body}\n  return %r : {result}\n}}"
     program = api.compile(text)
     (function,) = program.module.ops
     plan = plan_block(function.regions[0].block)
-    return [op.name for op in function.regions[0].block.ops if op in plan.kernels]
+    found = [plan.kernels[op] for op in function.regions[0].block.ops if op in plan.kernels]
+    return [[result.owner.name for result in results] for results in found]
 
 
 MATRIX = "tensor<4x5xf32>"
@@ -49,14 +55,14 @@ REDUCED = """
 
 
 def repeated(operation: str, kind: str = "tensor<64x96xf32>", given: str = "") -> list[str]:
-    """The kernels of a sum along rows of %d and a product of %d with it."""
+    """What the kernels of a sum along rows of %d and a product of %d with it store besides."""
     body = f"""
   %e0 = tensor.empty() : {kind}
   %b0 = linalg.broadcast ins(%m : tensor<64xf32>) outs(%e0 : {kind}) dimensions = [1]
   {operation}{REDUCED.replace("KIND", kind)}"""
-    found = kernels(body, f"%a: {given or kind}, %c: {kind}, %m: tensor<64xf32>", kind)
-    assert found[-2:] == ["linalg.reduce", "arith.mulf"]
-    return found[:-2]
+    found = stored(body, f"%a: {given or kind}, %c: {kind}, %m: tensor<64xf32>", kind)
+    assert [names[-1] for names in found[-2:]] == ["linalg.reduce", "arith.mulf"]
+    return [name for names in (*found[:-2], found[-2][:-1]) for name in names]
 
 
 def test_short_operations_are_repeated_rather_than_stored() -> None:
@@ -67,6 +73,40 @@ def test_short_operations_are_repeated_rather_than_stored() -> None:
     assert repeated(f"%d = math.exp %a : {kind}") == ["math.exp"]
     wide = "tensor<64x96xf64>"
     assert repeated(f"%d = arith.truncf %a : {wide} to {kind}", given=wide) == ["arith.truncf"]
+
+
+SCALED = """  %f0 = arith.mulf %a, %c : KIND
+  %d = math.exp %f0 : KIND"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "is_joined"),
+    [
+        (SCALED, "tensor<64x96xf32>", True),
+        (SCALED, "tensor<64x96xf64>", True),
+        # Other loops suit transposed tensors; short rows fill no vectors.
+        (
+            """  %e2 = tensor.empty() : KIND
+  %t = linalg.transpose ins(%a : KIND) outs(%e2 : KIND) permutation = [1, 0]
+  %d = arith.divf %t, %c : KIND""",
+            "tensor<64x64xf32>",
+            False,
+        ),
+        (SCALED, "tensor<64x8xf32>", False),
+        # The kernel of the sum comes too late.
+        (SCALED + "\n  %q = tensor.extract %d[%i, %i] : KIND", "tensor<64x96xf32>", False),
+    ],
+)
+def test_the_kernel_of_a_sum_stores_its_terms(lines: str, kind: str, is_joined: bool) -> None:
+    """The powers of a softmax are written as they are added up."""
+    reduced = REDUCED.replace("f32", kind[-4:-1])
+    if "%q" in lines:
+        reduced += "\n  %u = arith.addf %q, %q : f32"
+    body = f"  %i = arith.constant 0 : index\n{lines}{reduced}".replace("KIND", kind)
+    found = stored(body, f"%a: {kind}, %c: {kind}", kind)
+    name = "arith.divf" if "divf" in lines else "math.exp"
+    joined = [[name, "linalg.reduce"], ["arith.mulf"]]
+    assert found == (joined if is_joined else [[name], ["linalg.reduce"], ["arith.mulf"]])
 
 
 def test_what_a_convolution_adds_to_is_not_stored() -> None:
