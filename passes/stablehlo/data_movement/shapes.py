@@ -150,12 +150,6 @@ def _dynamic_broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> 
     return [broadcast(e, operands[0], sizes, dimensions)]
 
 
-@tensor_rule("stablehlo.transpose")
-def _transpose(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    order = number_list(attribute(op, "permutation"))
-    return [transpose(lowering.emit, operands[0], order)]
-
-
 def transpose(e: Emitter, source: SSAValue, order: Sequence[int]) -> SSAValue:
     """Return a tensor with its dimensions permuted."""
     if list(order) == list(range(len(order))):

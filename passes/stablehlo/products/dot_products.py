@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ....dialects.stablehlo.attributes import DotAttr
-from ....ir.attribute_access import attribute, element_type
+from ....ir.attribute_access import attribute, element_type, number_list
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexList
 from ....ir.linear_forms import loops_of
@@ -76,15 +76,66 @@ def multiply(e: Emitter, element: Kind, left: SSAValue, right: SSAValue) -> SSAV
 
 @tensor_rule("stablehlo.dot_general")
 def _dot_general(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    e, lists = lowering.emit, _dimension_lists(op)
+    if _order_of_result(op) is not None:
+        # The permutation, which alone reads the product, computes it.
+        return [e.empty(shape(op.results[0]), result_kind(op).type)]
+    return [contract(e, *_factors(lowering, op, operands), lists)]
+
+
+def _dimension_lists(op: Operation) -> list[tuple[int, ...]]:
+    """Return the batch dimensions of both sides of a product, then the contracted ones."""
     numbers = attribute(op, "dot_dimension_numbers")
     if not isinstance(numbers, DotAttr):
         raise OperationError(op, f"expects #stablehlo.dot<...>, found {numbers}")
-    lists = [
+    return [
         numbers.integers(f"{side}_{what}_dimensions")
         for what in ("batching", "contracting")
         for side in ("lhs", "rhs")
     ]
-    return [contract(lowering.emit, *_factors(lowering, op, operands), lists)]
+
+
+@tensor_rule("stablehlo.transpose")
+def _transpose(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    product = made_by(op.operands[0], "stablehlo.dot_general")
+    order = None if product is None else _order_of_result(product)
+    if product is None or order is None:
+        order = number_list(attribute(op, "permutation"))
+        return [transpose(lowering.emit, operands[0], order)]
+    factors = _factors(lowering, product, [*map(lowering.value, product.operands)])
+    return [contract(lowering.emit, *factors, _dimension_lists(product), order)]
+
+
+def _order_of_result(op: Operation) -> Sequence[int] | None:
+    """Return the permutation that is all that reads a product, if the product can write its result
+    in that order; otherwise `None`.
+    """
+    (result,) = op.results
+    users = [use.operation for use in result.uses]
+    if len(users) != 1 or users[0].name != "stablehlo.transpose":
+        return None
+    # A product with attributes may have a sharding; in another block the operands may be others.
+    if op.attributes or users[0].parent is not op.parent or min(shape(result), default=0) < 0:
+        return None
+    order = number_list(attribute(users[0], "permutation"))
+    return order if _keeps_matrices(op, order) else None
+
+
+def _keeps_matrices(op: Operation, order: Sequence[int]) -> bool:
+    """Return whether a permutation of a product leaves its columns, or its rows, innermost.
+
+    The product then writes whole vectors in the order of the result.
+    """
+    left, right = (shape(each) for each in op.operands[:2])
+    batch, _, summed, right_summed = map(len, _dimension_lists(op))
+    own = len(left) - summed
+    sizes = shape(op.results[0])
+    long = [each for each in order if sizes[each] != 1]
+    for first, last in ((batch, own), (own, own + len(right) - batch - right_summed)):
+        inner = [each for each in range(first, last) if sizes[each] != 1]
+        if inner and long[-len(inner) :] == inner:
+            return True
+    return False
 
 
 @tensor_rule("stablehlo.dot")
@@ -121,11 +172,16 @@ def _is_widened(narrow: Kind, wide: Kind) -> bool:
 
 
 def contract(
-    e: Emitter, operands: Tensors, kinds: Kinds, lists: Sequence[Sequence[int]]
+    e: Emitter,
+    operands: Tensors,
+    kinds: Kinds,
+    lists: Sequence[Sequence[int]],
+    order: Sequence[int] | None = None,
 ) -> SSAValue:
     """Emit a contraction; its result has the batch dimensions, then the free ones of both sides.
 
     `lists` are the batch dimensions of both sides, then the contracted dimensions of both sides.
+    `order` permutes the dimensions of the result.
     """
     left, right = operands
     batch, right_batch, summed, right_summed = lists
@@ -147,6 +203,12 @@ def contract(
         *(e.size(left, each) for each in (*batch, *rows)),
         *(e.size(right, each) for each in columns),
     ]
+    of_batch = set(range(batches))
+    if order is not None:
+        sizes = [sizes[each] for each in order]
+        loop_of = {each: place for place, each in enumerate(order)}
+        sides = [[loop_of.get(loop, loop) for loop in side] for side in sides]
+        of_batch = {loop_of[loop] for loop in of_batch}
     operands = [left, right]
     for side, value in enumerate(operands):
         # A matrix for all of a batch: its rows or columns then are those of one product.
@@ -155,7 +217,7 @@ def contract(
             continue
         read = [sides[side][place] for place in origin[1]]
         dropped = set(sides[side]) - set(read)
-        if dropped <= set(range(batches)) & set(sides[1 - side]):
+        if dropped <= of_batch & set(sides[1 - side]):
             operands[side], sides[side] = origin[0], read
     maps = [dims(*read, loops=loops) for read in (*sides, range(outer))]
     return _sum_of_products(e, operands, kinds, maps, sizes)
