@@ -4,15 +4,13 @@ A row of the source is a column of the result. Squares are therefore loaded as v
 in registers and stored as vectors: one at a time if their rows fill cache lines, otherwise four.
 Where the rows of a result evict each other, blocks of squares are put together on the stack, and
 then written row by row. Two or three rows are interleaved, or taken apart, instead. The remaining
-edges are copied element by element. If the last dimension stays, runs of elements are copied, in
-blocks of cache lines.
+edges are copied element by element. Reversed dimensions are read from their end, as in a rotated
+image. If the last dimension stays, runs of elements are copied, in blocks of cache lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from math import gcd, isqrt, prod
@@ -26,9 +24,9 @@ from ..microkernels.vectors import vector_bits
 from ..scalar_ops.primitives import LAST_SCOPE
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
+from .block_loops import At, Blocks, WriteBlock, is_less, write_blocks
 from .kernel_text import TileCount
-from .permuted_operands import Permutation, merge_dimensions, permuted_source
-from .tiled_loops import Span, loops_over, tile_spans
+from .permuted_operands import Origin, merge_dimensions, permuted_source
 from .writer import Indices, KernelWriter
 
 MIN_SQUARE = 4
@@ -77,8 +75,8 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
     found = permuted_source(result, writer.is_fused) if isinstance(result, SSAValue) else None
     if found is None or not isinstance(result, SSAValue):
         return None
-    move = _Move(writer, result, *found)
-    if move.rank < 2:
+    move = _Move(writer, result, found)
+    if move.rank < 2 or move.row == move.column:
         return None
     if move.run != 1:
         return move.write_runs()
@@ -99,16 +97,16 @@ class _Move:
     - `row`, `column`: the dimension that is the last one of the source, and that of the result.
     """
 
-    def __init__(
-        self, writer: KernelWriter, result: SSAValue, source: SSAValue, permutation: Permutation
-    ) -> None:
+    def __init__(self, writer: KernelWriter, result: SSAValue, origin: Origin) -> None:
         code, self.code = writer.code, writer.code
-        self._writer, self._result, self._source = writer, result, source
+        self._writer, self._result, self._source = writer, result, origin.source
         self._element = writer.element_of(result)
         self.bytes = self._element.storage_bytes
-        factors, order = merge_dimensions(writer.shape(result), permutation)
+        factors, order, self._reversed = merge_dimensions(
+            writer.shape(result), origin.places, origin.reversed
+        )
         self.run: Term = 1
-        if order and order[-1] == len(order) - 1:
+        if order and order[-1] == len(order) - 1 and order[-1] not in self._reversed:
             *factors, run = factors
             order, self.run = order[:-1], code.product(run)
         self.rank = len(order)
@@ -121,13 +119,28 @@ class _Move:
             self.rows, self.columns = shape[self.row], shape[-1]
             self._step = _stride(code, shape, self.row)
             self._pitch = _stride(code, self._source_shape, order.index(self.column))
+            if self.column in self._reversed:
+                self._pitch = code.multiply(self._pitch, -1)
 
     def _places(self, indices: Indices) -> tuple[Term, Term]:
         """Return the positions of an element, or of a run of them, in the result and the source."""
-        at = tuple(indices[each] for each in self._order)
-        code = self.code
+        code, numbers = self.code, list(indices)
+        for each in self._reversed:
+            numbers[each] = code.subtract(code.subtract(self.shape[each], 1), indices[each])
+        at = tuple(numbers[each] for each in self._order)
         places = code.linear(indices, self.shape), code.linear(at, self._source_shape)
         return code.multiply(places[0], self.run), code.multiply(places[1], self.run)
+
+    def _square(self, square: int, at: At, r: Term, c: Term) -> tuple[tuple[Term, Term], Term]:
+        """Return where a square is written, the distance of its rows, and where it is read.
+
+        If the rows are reversed, the first one that is read is written last.
+        """
+        if self.row not in self._reversed:
+            to, taken = self._places(at(r, c))
+            return (to, self._step), taken
+        to, taken = self._places(at(self.code.add(r, square - 1), c))
+        return (to, self.code.multiply(self._step, -1)), taken
 
     def _copy(self, indices: Indices) -> None:
         code = self.code
@@ -152,9 +165,9 @@ class _Move:
             with code.loop(0, down) as i, code.loop(0, across) as j:
                 copy(at(code.add(r, i), code.add(c, j)))
 
-        block, whole = _Blocks((down, across), (BLOCKS, BLOCKS)), partial(copy_block, self._copy)
+        block, whole = Blocks((down, across), (BLOCKS, BLOCKS)), partial(copy_block, self._copy)
         if not is_streamed:
-            return _write_blocks(code, self._factors, self.row, block, whole, self._copy)
+            return write_blocks(code, self._factors, self.row, block, whole, self._copy)
         stream = partial(copy_block, partial(self._stream, part // self.bytes))
         return self._write_streamed(block, stream, whole)
 
@@ -166,7 +179,7 @@ class _Move:
             places = self.code.add(to, index), self.code.add(taken, index)
             self.code.run(f"streampart_{self.bytes}_{count}", base, places[0], start, places[1])
 
-    def _write_streamed(self, block: _Blocks, stream: WriteBlock, whole: WriteBlock) -> TileCount:
+    def _write_streamed(self, block: Blocks, stream: WriteBlock, whole: WriteBlock) -> TileCount:
         """Write blocks with streaming stores if the result begins at a cache line."""
         code = self.code
 
@@ -175,7 +188,7 @@ class _Move:
             is_aligned = code.compare("eq", place, 0)
             code.branch(is_aligned, lambda: stream(at, r, c), lambda: whole(at, r, c))
 
-        tiles = _write_blocks(code, self._factors, self.row, block, write, self._copy)
+        tiles = write_blocks(code, self._factors, self.row, block, write, self._copy)
         code.run("fence")
         return tiles
 
@@ -189,7 +202,7 @@ class _Move:
         width = min(each for each in (self.rows, self.columns) if isinstance(each, int))
         is_apart = self.rows == width
         is_near = self._pitch == width if is_apart else self._step == width
-        if not is_near or _is_less(self.columns if is_apart else self.rows, count):
+        if self._reversed or not is_near or is_less(self.columns if is_apart else self.rows, count):
             return None
 
         def copy_block(at: At, r: Term, c: Term) -> None:
@@ -200,8 +213,8 @@ class _Move:
                 code.run(f"zip_{self.bytes}_{width}", base, to, start, taken, self._pitch)
 
         sides = (width, count) if is_apart else (count, width)
-        block = _Blocks(sides, (BLOCKS**2, BLOCKS**2))
-        return _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
+        block = Blocks(sides, (BLOCKS**2, BLOCKS**2))
+        return write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
 
     def write_squares(self, square: int) -> TileCount:
         """Write loops over squares that are transposed in registers."""
@@ -209,25 +222,25 @@ class _Move:
         fills_lines = square * bytes_ == CACHE_LINE
         wide = square if fills_lines else 2 * square
         sides = (
-            square if _is_less(self.rows, wide) else wide,
-            square if _is_less(self.columns, wide) else wide,
+            square if is_less(self.rows, wide) else wide,
+            square if is_less(self.columns, wide) else wide,
         )
         squares = partial(self._copy_squares, square, sides)
         fills_rows = sides[1] * bytes_ % CACHE_LINE == 0
         is_streamed = fills_rows and _is_streamed(self.shape, bytes_)
         side = 1 << (isqrt(MAX_STACK_BLOCK // bytes_).bit_length() - 1)
-        is_small = _is_less(self.rows, side) or _is_less(self.columns, side)
+        is_small = is_less(self.rows, side) or is_less(self.columns, side)
         evicts = self._has_rows_apart(EVICTING_STRIDE) and not (is_streamed or fills_lines)
         if evicts and not is_small:
-            block, write = _Blocks((side, side), (1, 1)), partial(self._copy_block, square, side)
+            block, write = Blocks((side, side), (1, 1)), partial(self._copy_block, square, side)
             edges = sides, squares
-            return _write_blocks(code, self._factors, self.row, block, write, self._copy, edges)
+            return write_blocks(code, self._factors, self.row, block, write, self._copy, edges)
         is_near = self._has_rows_apart(CACHE_SET_STRIDE // 2)
-        block = _Blocks(sides, (1 if is_near and not is_streamed else BLOCKS, BLOCKS))
+        block = Blocks(sides, (1 if is_near and not is_streamed else BLOCKS, BLOCKS))
         if is_streamed:
             stream = partial(self._stream_lines, square, sides)
             return self._write_streamed(block, stream, squares)
-        return _write_blocks(code, self._factors, self.row, block, squares, self._copy)
+        return write_blocks(code, self._factors, self.row, block, squares, self._copy)
 
     def _has_rows_apart(self, stride: int) -> bool:
         """Whether the rows of the result are known to be a multiple of a number of bytes apart."""
@@ -238,24 +251,24 @@ class _Move:
         code = self.code
         base, start = self._writer.address(self._result), self._writer.address(self._source)
         for below, right in product(range(0, sides[0], square), range(0, sides[1], square)):
-            to, taken = self._places(at(code.add(r, below), code.add(c, right)))
+            to, taken = self._square(square, at, code.add(r, below), code.add(c, right))
             name = f"transpose_{self.bytes}_{square}"
-            code.run(name, base, to, self._step, start, taken, self._pitch)
+            code.run(name, base, *to, start, taken, self._pitch)
 
     def _stream_lines(self, square: int, sides: tuple[int, int], at: At, r: Term, c: Term) -> None:
         """Write the same with streaming stores."""
         code, line = self.code, CACHE_LINE // self.bytes
         base, start = self._writer.address(self._result), self._writer.address(self._source)
         for below, right in product(range(0, sides[0], square), range(0, sides[1], line)):
-            to, taken = self._places(at(code.add(r, below), code.add(c, right)))
-            if not _is_less(self.rows, 2 * sides[0] * BLOCKS):
+            to, taken = self._square(square, at, code.add(r, below), code.add(c, right))
+            if not (self._reversed or is_less(self.rows, 2 * sides[0] * BLOCKS)):
                 # Prefetch what the next tile reads.
                 following = code.add(taken, sides[0] * BLOCKS)
                 for number in range(line):
                     place = code.add(following, code.multiply(self._pitch, number))
                     code.run(f"prefetch_{self._element.name}", start, place)
             name = f"streamtranspose_{self.bytes}_{square}"
-            code.run(name, base, to, self._step, start, taken, self._pitch)
+            code.run(name, base, *to, start, taken, self._pitch)
 
     def _copy_block(self, square: int, side: int, at: At, r: Term, c: Term) -> None:
         """Write the squares of a large block to the stack, then its rows to the result."""
@@ -264,10 +277,12 @@ class _Move:
         pitch = side + line  # Rows on the stack must not evict each other, either.
         memory = code.load(f"scratch_{self._element.name}_{side * pitch}")
         with code.loop(0, side, square) as right, code.loop(0, side, square) as down:
-            _, taken = self._places(at(code.add(r, down), code.add(c, right)))
-            to = code.add(code.multiply(down, pitch), right)
+            _, taken = self._square(square, at, code.add(r, down), code.add(c, right))
+            to, step = code.add(code.multiply(down, pitch), right), pitch
+            if self.row in self._reversed:
+                to, step = code.add(to, pitch * (square - 1)), -pitch
             name = f"transpose_{self.bytes}_{square}"
-            code.run(name, memory, to, pitch, start, taken, self._pitch)
+            code.run(name, memory, to, step, start, taken, self._pitch)
         with code.loop(0, side) as row, code.loop(0, side, line) as column:
             to, _ = self._places(at(code.add(r, row), code.add(c, column)))
             taken = code.add(code.multiply(row, pitch), column)
@@ -297,19 +312,19 @@ def write_with_transposes(
     if column < 1:
         return None
     found = [
-        (value, *origin)
-        for value, origin in _permuted_operands(writer, results).items()
-        if origin[1][column] != column
+        each
+        for each in _permuted_operands(writer, results).items()
+        if each[1].places[column] != column
     ]
-    rows = {permutation[column] for _, _, permutation in found}
+    rows = {origin.places[column] for _, origin in found}
     if len(rows) != 1:
         return None
     (row,) = rows
-    widest = max(writer.element_of(value).storage_bytes for value, _, _ in found)
+    widest = max(writer.element_of(value).storage_bytes for value, _ in found)
     side = BLOCK_BYTES // widest
-    if widest > 8 or any(_is_less(shape[each], side) for each in (row, column)):
+    if widest > 8 or any(is_less(shape[each], side) for each in (row, column)):
         return None
-    stored = [_Block(writer, value, source, order, side) for value, source, order in found]
+    stored = [_Block(writer, *each, side) for each in found]
 
     def compute_block(at: At, r: Term, c: Term) -> None:
         for each in stored:
@@ -321,29 +336,22 @@ def write_with_transposes(
                 code.remember((each.value, indices), each.load(place))
             store(indices)
 
-    block = _Blocks((side, side), (BLOCKS, BLOCKS))
-    return _write_blocks(code, [(size,) for size in shape], row, block, compute_block, store)
+    block = Blocks((side, side), (BLOCKS, BLOCKS))
+    return write_blocks(code, [(size,) for size in shape], row, block, compute_block, store)
 
 
 class _Block:
     """A block of a permuted tensor, on the stack in the order of the result."""
 
-    def __init__(
-        self,
-        writer: KernelWriter,
-        value: SSAValue,
-        source: SSAValue,
-        permutation: Permutation,
-        side: int,
-    ) -> None:
+    def __init__(self, writer: KernelWriter, value: SSAValue, origin: Origin, side: int) -> None:
         element, code = writer.element_of(value), writer.code
         shape = writer.shape(value)
         self.value, self._code, self._side = value, code, side
         self._bytes, self._name = element.storage_bytes, element.name
-        self._start, self._permutation = writer.address(source), permutation
+        self._start, self._permutation = writer.address(origin.source), origin.places
         self._memory = code.load(f"scratch_{element.name}_{side * side}")
-        self._shape = tuple(shape[each] for each in permutation)
-        self._step = _stride(code, self._shape, permutation.index(len(shape) - 1))
+        self._shape = tuple(shape[each] for each in origin.places)
+        self._step = _stride(code, self._shape, origin.places.index(len(shape) - 1))
 
     def transpose(self, at: At, r: Term, c: Term) -> None:
         """Fill the block from a row and column on; reads are in the order of cache lines."""
@@ -364,11 +372,9 @@ class _Block:
         return self._code.load(f"load_{self._name}_{LAST_SCOPE}", self._memory, place)
 
 
-def _permuted_operands(
-    writer: KernelWriter, results: Sequence[SSAValue]
-) -> dict[SSAValue, tuple[SSAValue, Permutation]]:
+def _permuted_operands(writer: KernelWriter, results: Sequence[SSAValue]) -> dict[SSAValue, Origin]:
     """Return the fused tensors, read at the result's indices, that permute stored ones."""
-    found: dict[SSAValue, tuple[SSAValue, Permutation]] = {}
+    found: dict[SSAValue, Origin] = {}
     pending, seen = list(results), set(results)
     while pending:
         operation = pending.pop().owner
@@ -379,7 +385,7 @@ def _permuted_operands(
                 continue
             seen.add(operand)
             origin = permuted_source(operand, writer.is_fused)
-            if origin is None:
+            if origin is None or origin.reversed:
                 pending.append(operand)
             else:
                 found[operand] = origin
@@ -397,103 +403,5 @@ def _read_at_result_indices(operation: Operation) -> list[SSAValue]:
     return [operand for operand, affine_map in pairs if affine_map == view.output_maps[0]]
 
 
-At = Callable[[Term, Term], Indices]
-"""Returns the indices for a row and a column, inside of the loops over other dimensions."""
-
-
-WriteBlock = Callable[[At, Term, Term], None]
-"""Writes a block that begins at a row and a column."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Blocks:
-    """The rows and columns of a block, and the blocks in a tile of work along each."""
-
-    sides: tuple[int, int]
-    counts: tuple[int, int]
-
-
-def _write_blocks(
-    code: AstBuilder,
-    factors: Sequence[Indices],
-    row: int,
-    blocks: _Blocks,
-    whole: WriteBlock,
-    single: Callable[[Indices], None],
-    smaller: tuple[tuple[int, int], WriteBlock] | None = None,
-) -> TileCount:
-    """Write loops over blocks of the dimension `row` and the last one, and over their edges.
-
-    Edges are written in `smaller` blocks where they fit. The size of each dimension is a product of
-    factors, which are numbers or constants.
-    """
-    shape = [code.product(each) for each in factors]
-    sides, (down, across) = blocks.sides, blocks.counts
-    last = column = len(shape) - 1
-    outer = [each for each in range(last) if each != row]
-    cuts = [(each, 1) for each in outer if shape[each] != 1][:2]
-    # Consecutive tiles go along the rows of the source: where rows are not aligned to tiles, both
-    # tiles read some of the same cache lines.
-    cuts += [(column, sides[1] * across), (row, sides[0] * down)]
-
-    def at(numbers: Sequence[Term], r: Term, c: Term) -> Indices:
-        indices = dict(zip(outer, numbers, strict=True)) | {row: r, column: c}
-        return tuple(indices[each] for each in range(len(shape)))
-
-    with code.loop("first", "last") as work:
-        pieces = tile_spans(code, work, [(shape[each], chunk) for each, chunk in cuts])
-        spans = dict(zip([each for each, _ in cuts], pieces, strict=True))
-        outside = [spans.get(each, (0, shape[each])) for each in outer]
-        with loops_over(code, outside) as numbers:
-            place = partial(at, numbers)
-            rests: Iterable[Sequence[Span]] = [(spans[row], spans[column])]
-            for each, write in ((sides, whole), *([smaller] if smaller else [])):
-                edges: list[Sequence[Span]] = []
-                for rows, columns in rests:
-                    with _whole_blocks(code, rows, columns, each) as (r, c):
-                        write(place, r, c)
-                    edges += _remainders(code, rows, columns, each)
-                rests = edges
-            for rest in rests:
-                with loops_over(code, rest) as (r, c):
-                    single(place(r, c))
-    return TileCount(tuple((factors[each], chunk) for each, chunk in cuts))
-
-
 def _stride(code: AstBuilder, sizes: Indices, dimension: int) -> Term:
     return code.product(sizes[dimension + 1 :])
-
-
-@contextmanager
-def _whole_blocks(
-    code: AstBuilder, rows: Span, columns: Span, sides: tuple[int, int]
-) -> Generator[tuple[Term, Term]]:
-    """Write loops over whole blocks of rows and columns; yield where each begins."""
-    row_end, column_end = _whole(code, rows, sides[0]), _whole(code, columns, sides[1])
-    with (
-        code.loop(columns[0], column_end, sides[1]) as c,
-        code.loop(rows[0], row_end, sides[0]) as r,
-    ):
-        yield r, c
-
-
-def _remainders(
-    code: AstBuilder, rows: Span, columns: Span, sides: tuple[int, int]
-) -> Iterator[list[Span]]:
-    """Yield the rows and columns outside of whole blocks: right of the blocks, then below them."""
-    row_end, column_end = _whole(code, rows, sides[0]), _whole(code, columns, sides[1])
-    beside: list[Span] = [(rows[0], row_end), (column_end, columns[1])]
-    below: list[Span] = [(row_end, rows[1]), columns]
-    for rest in (beside, below):
-        if all(start != stop for start, stop in rest):
-            yield rest
-
-
-def _is_less(size: Term, least: int) -> bool:
-    return isinstance(size, int) and size < least
-
-
-def _whole(code: AstBuilder, span: Span, side: int) -> Term:
-    """Return the end of the last whole block of a span."""
-    size = code.subtract(span[1], span[0])
-    return code.add(span[0], code.multiply(code.floor_divide(size, side), side))

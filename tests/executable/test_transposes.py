@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
 import ml_dtypes
@@ -13,11 +14,18 @@ from mesh_opt import api
 from mesh_opt.codegen import cache
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import transposes as kernels
+from mesh_opt.codegen.kernels.equal_kernels import EqualKernels
 from mesh_opt.codegen.kernels.permuted_operands import fold_rearranged
+from mesh_opt.codegen.kernels.schedule import schedule_block
 from mesh_opt.codegen.microkernels import transpose_squares
 from mesh_opt.dialects.linalg.structured_view import StructuredView, structured_view
 from mesh_opt.runtime.abi.native_code import Native
 from xdsl.ir import SSAValue
+
+
+def reversed_map(rank: int, shape: tuple[int, ...], dimensions: Sequence[int]) -> str:
+    indices = [f"d{i} * -1 + {shape[i] - 1}" if i in dimensions else f"d{i}" for i in range(rank)]
+    return ", ".join(indices)
 
 
 def kind(shape: tuple[int, ...], element: str, is_open: bool = False) -> str:
@@ -74,6 +82,78 @@ def transpose(
 )
 def test_permutation(shape: tuple[int, ...], permutation: tuple[int, ...], element: str) -> None:
     check(transpose(shape, permutation, element))
+
+
+@pytest.mark.parametrize(
+    ("shape", "permutation", "turned", "element"),
+    [
+        ((37, 50), (1, 0), (0,), "f32"),
+        ((64, 48), (1, 0), (1,), "f32"),
+        ((33, 41), (1, 0), (0, 1), "f64"),
+        ((1024, 130), (1, 0), (0,), "f32"),  # blocks on the stack
+        ((1024, 130), (1, 0), (1,), "f32"),
+        ((40, 33), (1, 0), (1,), "i8"),
+        ((3, 20, 24), (0, 2, 1), (1, 2), "bf16"),
+        ((2, 17, 33), (2, 1, 0), (0, 1), "f32"),
+        ((5, 7, 16), (1, 0, 2), (0,), "f32"),
+        ((5, 7, 16), (1, 0, 2), (2,), "f32"),
+        ((2, 3, 17, 18), (2, 3, 0, 1), (3,), "f32"),
+        ((3, 9, 15), (1, 2, 0), (1,), "f32"),
+        ((1, 9), (1, 0), (0, 1), "f32"),
+        ((0, 9), (1, 0), (1,), "f32"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [False, True])
+def test_reversed_dimensions(
+    shape: tuple[int, ...],
+    permutation: tuple[int, ...],
+    turned: tuple[int, ...],
+    element: str,
+    is_first: bool,
+) -> None:
+    """A rotated image: some dimensions are reversed before or after they change places."""
+    check(rotation(shape, permutation, turned, element, is_first))
+
+
+def rotation(
+    shape: tuple[int, ...],
+    permutation: tuple[int, ...],
+    turned: tuple[int, ...],
+    element: str,
+    is_first: bool,
+) -> str:
+    after = tuple(shape[each] for each in permutation)
+    source, result = kind(shape, element), kind(after, element)
+    moved = "%0" if is_first else "%a0"
+    transposed = f"""  %e = tensor.empty() : {result}
+  %1 = linalg.transpose ins({moved} : {source}) outs(%e : {result})
+      permutation = {list(permutation)}"""
+    sizes, where = (shape, turned) if is_first else (after, [*map(permutation.index, turned)])
+    whole = source if is_first else result
+    loops = ", ".join(f"d{i}" for i in range(len(shape)))
+    reverse = f"""  %f = tensor.empty() : {whole}
+  %0 = linalg.generic {{indexing_maps = [
+      affine_map<({loops}) -> ({reversed_map(len(shape), sizes, where)})>,
+      affine_map<({loops}) -> ({loops})>], iterator_types = {["parallel"] * len(shape)}}}
+      ins({"%a0" if is_first else "%1"} : {whole}) outs(%f : {whole}) {{
+  ^bb0(%x: {element}, %y: {element}):
+    linalg.yield %x : {element}
+  }} -> {whole}""".replace("'", '"')
+    lines = [reverse, transposed] if is_first else [transposed, reverse]
+    end = f"  return {'%1' if is_first else '%0'} : {result}"
+    return function([source], result, "\n".join([*lines, end]))
+
+
+def test_a_rotation_moves_squares() -> None:
+    """A reversal and a permutation are one move, of squares in registers."""
+    for turned in ((0,), (1,)):
+        for is_first in (False, True):
+            program = api.compile(rotation((64, 64), (1, 0), turned, "f32", is_first))
+            (main,) = program.module.ops
+            block, is_end = main.regions[0].block, "func.return".__eq__
+            steps = schedule_block(block, is_end, EqualKernels()).steps
+            (text,) = [each.kernel for each in steps if each.kernel is not None]
+            assert "transpose_4_" in ast.dump(text.function)
 
 
 STREAMED = [
