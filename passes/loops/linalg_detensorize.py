@@ -19,6 +19,7 @@ scalars are computed once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -69,6 +70,9 @@ from ..manager.module_pass import module_pass
 
 RESHAPED = ("tensor.collapse_shape", "tensor.insert_slice")
 """A reshape after a slice is read, and the write of a slice that is reshaped before."""
+
+FEW_TERMS = 64
+"""The most elements that a reduction in a loop combines to a scalar."""
 
 WIDTHS = frozenset((1, 8, 16, 32, 64))
 
@@ -190,6 +194,8 @@ class _Scalars:
         maker = maker_of(value)
         if maker.name in ("arith.constant", "tensor.from_elements") or _one_element(value):
             return ()
+        if _is_small_reduction(maker):
+            return ()
         return _read_tensors(maker)
 
     def _demand(self, value: SSAValue) -> None:
@@ -237,6 +243,18 @@ def _read_tensors(operation: Operation) -> Sequence[SSAValue] | None:
         return None
     read = [each for each, _ in _read_operands(view) if isinstance(each.type, TensorType)]
     return read if all(map(_is_rank_0, read)) else None
+
+
+def _is_small_reduction(operation: Operation) -> bool:
+    """Return whether a kernel combines few elements: then the result is read as fast as written.
+
+    A loop that computes little more may become a kernel, if it carries no tensors of rank 0.
+    """
+    view = structured_view(operation)
+    if view is None or not view.reduction_loops:
+        return False
+    sizes = view.loop_sizes()
+    return None not in sizes and prod(size or 0 for size in sizes) <= FEW_TERMS
 
 
 def _one_element(tensor: SSAValue) -> Operation | None:

@@ -4,7 +4,7 @@
 // RUN: mesh-run %s --function=collatz --input=i64=27 -p linalg-detensorize --check
 // RUN: mesh-run %s --function=collatz --input=i64=27 -p linalg-detensorize --backend=interpreter --check
 // RUN: mesh-run %s --function=scan --input=8xf32=2 --input=8xf32=1 -p linalg-detensorize --check
-// RUN: mesh-run %s --function=loss --input=8xf32=2 -p linalg-detensorize --check
+// RUN: mesh-run %s --function=loss --input=800xf32=2 -p linalg-detensorize --check
 
 #none = affine_map<() -> ()>
 #id = affine_map<(i) -> (i)>
@@ -86,7 +86,33 @@ func.func @collatz(%start: tensor<i64>) -> tensor<i64> {
 // CHECK-NEXT:      %[[A:.*]] = tensor.extract %a[] : tensor<f32>
 // CHECK-NEXT:      %[[C:.*]] = arith.cmpf olt, %[[A]], %{{.*}} : f32
 // CHECK-NEXT:      scf.condition(%[[C]]) %a : tensor<f32>
-func.func @loss(%x: tensor<8xf32>) -> tensor<f32> {
+func.func @loss(%x: tensor<800xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %most = arith.constant dense<100.0> : tensor<f32>
+  %r = scf.while (%a = %zero) : (tensor<f32>) -> tensor<f32> {
+    %c = arith.cmpf olt, %a, %most : tensor<f32>
+    %more = tensor.extract %c[] : tensor<i1>
+    scf.condition(%more) %a : tensor<f32>
+  } do {
+  ^bb0(%a: tensor<f32>):
+    %s = linalg.generic {indexing_maps = [#id, #to], iterator_types = ["reduction"]} ins(%x : tensor<800xf32>) outs(%a : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %m = arith.addf %p, %o : f32
+      linalg.yield %m : f32
+    } -> tensor<f32>
+    scf.yield %s : tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// The sum of a few elements is a scalar.
+// CHECK-LABEL: func.func @few
+// CHECK:         scf.while (%a = %{{.*}}) : (f32) -> f32
+// CHECK-NEXT:      %[[C:.*]] = arith.cmpf olt, %a, %{{.*}} : f32
+// CHECK-NEXT:      scf.condition(%[[C]]) %a : f32
+// CHECK:           %[[S:.*]] = linalg.generic
+// CHECK:           tensor.extract %[[S]][] : tensor<f32>
+func.func @few(%x: tensor<8xf32>) -> tensor<f32> {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %most = arith.constant dense<100.0> : tensor<f32>
   %r = scf.while (%a = %zero) : (tensor<f32>) -> tensor<f32> {
