@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...ir.value_flow import initial_values, passed_values
+from ...ir.value_flow import carried_arguments, initial_values, passed_values
 from .ast_builder import Term
 from .in_place import in_place_versions
 from .index_ranges import is_scalar_code
@@ -24,7 +24,7 @@ from .kernel_text import RESUMES, RUNNING, TURN, TileCount
 from .loop_forms import carried_tensors, turns_of_section
 from .slice_loops import is_only_written, updates_slices, write_elements, write_slices
 from .static_values import constant_attribute, shape_of
-from .writer import KernelWriter
+from .writer import Indices, KernelWriter
 
 
 def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
@@ -97,10 +97,15 @@ class _Loop:
         block = self.operation.regions[0].block
         assert block.last_op is not None
         tensors = carried_tensors(self.operation)
-        pairs = list(zip(block.args[1:], block.last_op.operands, strict=True))
+        is_while = self.operation.name == "scf.while"
+        pairs = zip(carried_arguments(self.operation), passed_values(block), strict=True)
         updates = [each for each in pairs if isinstance(each[0].type, TensorType)]
         small = set[SSAValue]()
-        if updates_slices(block, [each for each, _ in updates], [each for _, each in updates]):
+        if is_while:
+            blocks = (region.block for region in self.operation.regions)
+            small.update(each for one in blocks for each in one.args)
+            self._copied = []
+        elif updates_slices(block, [each for each, _ in updates], [each for _, each in updates]):
             self._slices = updates
             self.writer.updated_in_place.update(tensors)
         else:
@@ -109,12 +114,37 @@ class _Loop:
             small.update(tensor for tensor, _ in tensors if tensor not in tables)
             self._copied = [result for tensor, result in tensors if tensor in tables]
             self.writer.updated_in_place.update(each for each in tensors if each[0] in tables)
+        self._write_fused = self.writer.write_fused
+        self.writer.write_fused = self._element
         is_outer = self.writer.is_fused
         self.writer.is_fused = lambda value: (
             is_outer(value)
             or value in small
             or (isinstance(value.owner, Operation) and is_scalar_code(value.owner, self.operation))
         )
+
+    def _element(self, writer: KernelWriter, value: SSAValue, indices: Indices) -> Term:
+        """Return an element of a tensor that is kept in variables, or computed where it is read.
+
+        Those that are chosen at run time are computed before: they are few.
+        """
+        code, name = self.code, f"select_{writer.element_of(value).name}"
+        if isinstance(value, BlockArgument):
+            shape = shape_of(value)
+            place, found = code.linear(indices, shape), ""
+            for number, at in enumerate(product(*map(range, shape))):
+                element, is_here = writer.element(value, at), code.compare("eq", place, number)
+                found = code.call(name, is_here, element, found) if number else element
+            return found
+        owner = value.owner
+        if owner.name != "tensor.insert" or value in writer.updated_in_place:
+            return self._write_fused(writer, value, indices)
+        inserted, before, *position = owner.operands
+        is_here: Term = 1
+        for index, at in zip(indices, position, strict=True):
+            is_here = code.both(is_here, code.compare("eq", index, writer.number(at)))
+        new, old = writer.scalar(inserted), writer.element(before, indices)
+        return new if is_here == 1 else old if is_here == 0 else code.call(name, is_here, new, old)
 
     @property
     def bounds(self) -> tuple[Term, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from itertools import product
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -106,7 +107,10 @@ def _write_structured(
     key = (view.operation, indices)
     found = writer.code.recall(key)
     if not isinstance(found, tuple):
-        found = _structured_results(writer, view, number, indices)
+        if view.reduction_loops:
+            found = _reduced(writer, view, indices)
+        else:
+            found = _structured_results(writer, view, number, indices)
         writer.code.remember(key, found)
     return cast(tuple[Term, ...], found)[number]
 
@@ -133,6 +137,25 @@ def _structured_results(
         else:
             elements.append(writer.element(operand, writer.apply_map(affine_map, loops)))
     return writer.body(view.body, elements, loops)
+
+
+def _reduced(writer: KernelWriter, view: StructuredView, indices: Indices) -> tuple[Term, ...]:
+    """Return elements of the results of a reduction of few elements, written term by term."""
+    point: list[Term] = [0] * len(view.iterators)
+    for expression, index in zip(view.output_maps[0].results, indices, strict=True):
+        if isinstance(expression, AffineDimExpr):
+            point[expression.position] = index
+    found = tuple(writer.element(each, indices) for each in view.outputs)
+    sizes = view.loop_sizes()
+    for term in product(*(range(sizes[loop] or 0) for loop in view.reduction_loops)):
+        for loop, index in zip(view.reduction_loops, term, strict=True):
+            point[loop] = index
+        elements = [
+            writer.element(operand, writer.apply_map(affine_map, tuple(point)))
+            for operand, affine_map in zip(view.inputs, view.input_maps, strict=True)
+        ]
+        found = writer.body(view.body, (*elements, *found), tuple(point))
+    return found
 
 
 def _flat_indices(indices: LinearIndices, shape: Sequence[int]) -> Indices:

@@ -12,15 +12,18 @@ by element (`in_place`), slice by slice or as a whole (`slice_loops`, `updates_s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import flag
 from ...ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
 from ...ir.value_flow import carried_arguments, initial_values, passed_values
+from .expressions import written_loops
 from .in_place import in_place_versions
 from .index_ranges import is_scalar_code, most_turns, unproven
 from .slice_loops import SLICE_OPERATIONS, is_only_written, source_of, updates_slices
@@ -53,15 +56,19 @@ def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bo
         return False
     if in_place_versions(operation) is not None:
         return True
-    if operation.name != "scf.for" or not all(
+    if not all(
         is_scalar_code(each, operation) and each.name not in SLICE_OPERATIONS for each in failing
     ):
         return False
+    if operation.name == "scf.while":
+        blocks = [region.block for region in operation.regions]
+        return all(
+            _SmallTensors(block, is_pointwise, failing).are_computed(shapes) for block in blocks
+        )
     block = operation.regions[0].block
     carried, yielded = [each for each, _ in tensors], [_yielded(block, each) for each, _ in tensors]
-    return updates_slices(block, carried, yielded) or updates_small_tensors(
-        block, carried, yielded, is_pointwise
-    )
+    small = _SmallTensors(block, is_pointwise, failing)
+    return updates_slices(block, carried, yielded) or small.are_updated(carried, yielded)
 
 
 def carried_tensors(loop: Operation) -> list[tuple[SSAValue, SSAValue]]:
@@ -151,41 +158,102 @@ def _keeps_types(loop: Operation) -> bool:
 MAX_ELEMENTS = 16
 """The most elements that a loop over small tensors carries, whose code is written one by one."""
 
+MAX_TERMS = 64
+"""The most terms of a reduction in such a loop."""
+
 MAX_OPERATIONS = 128
 """The most operations of the body of such a loop."""
 
 
-def updates_small_tensors(
-    block: Block,
-    carried: Sequence[SSAValue],
-    yielded: Sequence[SSAValue],
-    is_pointwise: Callable[[Operation], bool],
-) -> bool:
-    """Return whether a loop carries few elements, and computes each element on its own.
+@dataclass(frozen=True, slots=True)
+class _SmallTensors:
+    """A block of a loop that may carry few elements, each of which is computed on its own.
 
         %a = tensor.extract_slice %y[1] [1] [1]        # elements are read anywhere
         %n = tensor.concat dim(0) %b, %c, %d
         scf.yield %n
 
-    Each element is a variable while the loop runs. Tensors of any size may be carried, too, if a
-    turn only writes a few elements of them, as the rows that a scan stacks. `is_pointwise` tells
-    whether elements of an operation's results can be computed alone.
+    Each element is a variable while the loop runs, and a reduction is written term by term.
+
+    - `is_pointwise`: whether elements of an operation's results can be computed alone;
+    - `failing`: the operations of the loop that may fail.
     """
-    pairs = list(zip(carried, yielded, strict=True))
-    tables = [new for tensor, new in pairs if is_only_written(tensor, new)]
-    small = [shape_of(tensor) for tensor, new in pairs if new not in tables]
-    shapes = [shape_of(each) for each in carried]
-    inserts = {new.owner for new in tables}
-    steps = [each for each in block.ops if each is not block.last_op and each not in inserts]
-    return (
-        bool(small)
-        and all(min(shape, default=0) >= 0 for shape in shapes)
-        and sum(map(prod, small)) <= MAX_ELEMENTS
-        and all(prod(shape_of(source_of(new))) <= MAX_ELEMENTS for new in tables)
-        and _operations(block) <= MAX_OPERATIONS
-        and all(_is_known(each, block, is_pointwise) for each in steps)
-        and len({shape_of(new) for new in yielded} | set(shapes)) == len(set(shapes))
-    )
+
+    block: Block
+    is_pointwise: Callable[[Operation], bool]
+    failing: Set[Operation]
+
+    def are_updated(self, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
+        """Return whether few elements are carried, given the carried tensors and their new values.
+
+        Tensors of any size may be carried, too, if a turn only writes a few elements of them, as
+        the rows that a scan stacks.
+        """
+        pairs = list(zip(carried, yielded, strict=True))
+        tables = [new for tensor, new in pairs if is_only_written(tensor, new)]
+        small = [shape_of(tensor) for tensor, new in pairs if new not in tables]
+        shapes = [shape_of(each) for each in carried]
+        return (
+            all(min(shape, default=0) >= 0 for shape in shapes)
+            and all(prod(shape_of(source_of(new))) <= MAX_ELEMENTS for new in tables)
+            and self.are_computed(small, {new.owner for new in tables})
+            and len({shape_of(new) for new in yielded} | set(shapes)) == len(set(shapes))
+        )
+
+    def are_computed(
+        self, carried: Sequence[tuple[int, ...]], inserts: Set[Operation | Block] = frozenset()
+    ) -> bool:
+        """Return whether tensors of these shapes have few elements, and the block is short.
+
+        `inserts` only write other tensors.
+        """
+        steps = [op for op in self.block.ops if op is not self.block.last_op and op not in inserts]
+        return (
+            bool(carried)
+            and sum(map(prod, carried)) <= MAX_ELEMENTS
+            and _operations(self.block) <= MAX_OPERATIONS
+            and all(map(self._is_known, steps))
+        )
+
+    def _is_known(self, operation: Operation) -> bool:
+        tensors = [each for each in operation.results if isinstance(each.type, TensorType)]
+        if operation.name in CHOICES:
+            return all(0 <= prod(shape_of(each)) <= MAX_ELEMENTS for each in tensors) and all(
+                inner is branch.last_op or self._is_known(inner)
+                for region in operation.regions
+                for branch in region.blocks
+                for inner in branch.ops
+            )
+        if operation.name in ("tensor.extract", *CONTROL_FLOW):
+            inner = list(operation.walk())
+            results = (each for inside in inner for each in inside.results)
+            return not any(isinstance(each.type, TensorType) for each in results) and all(
+                self._is_readable(each) for each in inner if each.name == "tensor.extract"
+            )
+        if any(
+            isinstance(each.type, TensorType) and min(shape_of(each), default=0) < 0
+            for each in (*operation.operands, *operation.results)
+        ):
+            return False
+        if not tensors or operation.name in ("arith.constant", "tensor.empty"):
+            return True
+        if operation.name == "tensor.insert":
+            return self._is_chosen(operation, operation.results[0])
+        if operation.name == "tensor.extract_slice" and not self.is_pointwise(operation):
+            return self._is_chosen(operation, operation.operands[0])
+        return self.is_pointwise(operation) or _is_small_reduction(operation)
+
+    def _is_readable(self, extract: Operation) -> bool:
+        """Return whether an element is read at constant indices, from outside of the block, or is
+        chosen from a few.
+        """
+        tensor, *indices = extract.operands
+        is_constant = all(constant_attribute(each) is not None for each in indices)
+        return is_constant or _is_outside(tensor, self.block) or self._is_chosen(extract, tensor)
+
+    def _is_chosen(self, operation: Operation, tensor: SSAValue) -> bool:
+        """Return whether an access cannot fail, and a tensor has few elements."""
+        return 0 < prod(shape_of(tensor)) <= MAX_ELEMENTS and operation not in self.failing
 
 
 def _operations(block: Block) -> int:
@@ -195,34 +263,14 @@ def _operations(block: Block) -> int:
     return own + sum(_operations(each) for region in inner for each in region.blocks)
 
 
-def _is_known(
-    operation: Operation, block: Block, is_pointwise: Callable[[Operation], bool]
-) -> bool:
-    tensors = [each for each in operation.results if isinstance(each.type, TensorType)]
-    if operation.name in CHOICES:
-        return all(0 <= prod(shape_of(each)) <= MAX_ELEMENTS for each in tensors) and all(
-            inner is branch.last_op or _is_known(inner, block, is_pointwise)
-            for region in operation.regions
-            for branch in region.blocks
-            for inner in branch.ops
-        )
-    if operation.name in ("tensor.extract", *CONTROL_FLOW):
-        inner = list(operation.walk())
-        reads = (each for each in inner if each.name == "tensor.extract")
-        results = (each for inside in inner for each in inside.results)
-        return not any(isinstance(each.type, TensorType) for each in results) and all(
-            all(map(_is_constant, each.operands[1:])) or _is_outside(each.operands[0], block)
-            for each in reads
-        )
-    values = (*operation.operands, *operation.results)
-    if any(
-        isinstance(each.type, TensorType) and min(shape_of(each), default=0) < 0 for each in values
-    ):
+def _is_small_reduction(operation: Operation) -> bool:
+    """Return whether an operation combines few elements, each of which is written as code."""
+    view = structured_view(operation)
+    if view is None or written_loops(view) is None or len(set(view.output_maps)) != 1:
         return False
-    if not tensors or operation.name in ("arith.constant", "tensor.empty"):
-        return True
-    # The code of a body stores what is inserted.
-    return operation.name != "tensor.insert" and is_pointwise(operation)
+    sizes = view.loop_sizes()
+    known = [size for size in sizes if size is not None]
+    return len(known) == len(sizes) and prod(known) <= MAX_TERMS
 
 
 def _is_outside(tensor: SSAValue, block: Block) -> bool:
@@ -232,7 +280,3 @@ def _is_outside(tensor: SSAValue, block: Block) -> bool:
         return owner is not block
     loop = block.parent_op()
     return loop is not None and not is_scalar_code(owner, loop)
-
-
-def _is_constant(index: SSAValue) -> bool:
-    return constant_attribute(index) is not None

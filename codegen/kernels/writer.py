@@ -267,7 +267,7 @@ class KernelWriter:
         self, operation: Operation, loops: Indices, form: str | None
     ) -> tuple[Term, ...]:
         name = operation.name
-        if name == "tensor.insert":
+        if name == "tensor.insert" and operation.results[0] in self.updated_in_place:
             self._insert(operation)
             return ("",)
         if name in CHOICES:

@@ -86,11 +86,16 @@ def test_kernel(text: str, written: list[str]) -> None:
     %n = tensor.insert %x into %t[%at] : tensor<7xf32>""",
     ],
 )
-def test_no_kernel(body: str, written: list[str]) -> None:
+@pytest.mark.parametrize("size", [7, 17])
+def test_no_kernel(body: str, size: int, written: list[str]) -> None:
+    """A tensor is not updated in place; if it is small, its elements are variables."""
     rng = np.random.default_rng(5)
-    inputs = [rng.integers(0, 7, 40).astype(np.int32), *map(np.float32, (np.ones(7), range(40)))]
-    check(loop(body), inputs)
-    assert not written
+    numbers = map(np.float32, (np.ones(size), range(40)))
+    text = (
+        loop(body).replace("7xf32", f"{size}xf32").replace("constant 6 :", f"constant {size - 1} :")
+    )
+    check(text, [rng.integers(0, size, 40).astype(np.int32), *numbers])
+    assert bool(written) == (size < 16)
 
 
 @pytest.mark.parametrize(("place", "message"), [(7, "index 7 .* dimension 0"), (6, None)])

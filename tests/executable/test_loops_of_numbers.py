@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
@@ -243,14 +244,14 @@ def test_rows_that_are_read(read: str, written: list[str]) -> None:
 
 
 def test_computed_index(written: list[str]) -> None:
-    """An element at a computed index is read from memory."""
+    """An element at a computed index is chosen from all elements."""
     body = SHIFTED.format(5, 4).replace(
         "%e = tensor.extract %q[%c0]",
         "%c4 = arith.constant 4 : index\n    %at = arith.minsi %i, %c4 : index\n"
         "    %e = tensor.extract %v[%at]",
     )
     check(whole("5xf32", body))
-    assert not written
+    assert written
 
 
 def test_exchanged_tensors(written: list[str]) -> None:
@@ -290,3 +291,64 @@ def test_branch_of_tensors(size: int, written: list[str]) -> None:
     }}"""
     check(whole(f"{size}xf32", body))
     assert bool(written) == (size == 5)
+
+
+SEARCH = """func.func @main(%a0: tensor<SHAPE>, %a1: tensor<i32>) -> (tensor<SHAPE>, tensor<i32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : i32
+  %n = arith.constant 6 : i32
+  %last = arith.constant LAST : index
+  %begin = tensor.extract %a1[] : tensor<i32>
+  %0:2 = scf.while (%v = %a0, %i = %begin) : (tensor<SHAPE>, i32) -> (tensor<SHAPE>, i32) {
+    %more = arith.cmpi slt, %i, %n : i32
+    scf.condition(%more) %v, %i : tensor<SHAPE>, i32
+  } do {
+  ^bb0(%v: tensor<SHAPE>, %i: i32):
+    %z = arith.constant ZERO : ELEMENT
+    %e = tensor.empty() : tensor<ELEMENT>
+    %f = linalg.fill ins(%z : ELEMENT) outs(%e : tensor<ELEMENT>) -> tensor<ELEMENT>
+    %r = linalg.reduce { arith.maximumf } ins(%v : tensor<SHAPE>) outs(%f : tensor<ELEMENT>)
+        dimensions = DIMENSIONS
+    %most = tensor.extract %r[] : tensor<ELEMENT>
+    %j = arith.index_cast %i : i32 to index
+    %k = arith.minsi %j, %last : index
+    %at = arith.maxsi %k, %c0 : index
+    %old = tensor.extract %v[PLACE] : tensor<SHAPE>
+    %new = arith.subf %most, %old : ELEMENT
+    %w = tensor.insert %new into %v[PLACE] : tensor<SHAPE>
+    %b = linalg.broadcast ins(%r : tensor<ELEMENT>) outs(%v : tensor<SHAPE>)
+        dimensions = DIMENSIONS
+    %s = arith.addf %w, %b : tensor<SHAPE>
+    %l = arith.addi %i, %c1 : i32
+    scf.yield %s, %l : tensor<SHAPE>, i32
+  }
+  %c = tensor.from_elements %0#1 : tensor<i32>
+  return %0#0, %c : tensor<SHAPE>, tensor<i32>
+}"""
+
+
+@pytest.mark.parametrize("element", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize("shape", [(1,), (2,), (7,), (16,), (17,), (2, 3), (5, 1)])
+def test_an_open_loop_over_few_elements(
+    shape: tuple[int, ...], element: str, written: list[str]
+) -> None:
+    """A `while` that reduces, reads and writes at computed indices is one kernel."""
+    kind = "x".join([*map(str, shape), element])
+    values = {
+        "SHAPE": kind,
+        "LAST": str(shape[0] - 1),
+        "ZERO": {"f32": "0xFF800000", "f64": "0xFFF0000000000000", "bf16": "0xFF80"}[element],
+        "DIMENSIONS": str([*range(len(shape))]),
+        "PLACE": ", ".join(["%at", "%c0"][: len(shape)]),
+        "ELEMENT": element,
+    }
+    text = SEARCH
+    for name, value in values.items():
+        text = text.replace(name, value)
+    numbers = np.random.default_rng(3).standard_normal(shape)
+    dtype = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}[element]
+    for special in (1.0, -0.0, np.inf, np.nan):
+        numbers.reshape(-1)[-1] = special
+        for begin in (-2, 0, 6):
+            check(text, [numbers.astype(dtype), np.asarray(np.int32(begin))])
+    assert bool(written) == (np.prod(shape) <= 16)

@@ -204,9 +204,13 @@ def test_loop_in_a_loop(written: list[str]) -> None:
     scf.yield %o : {TABLE}""",
     ],
 )
-def test_old_version(body: str, written: list[str]) -> None:
-    check(bounded(body), given(0, 5))
-    assert not written
+@pytest.mark.parametrize("size", [N, 17])
+def test_old_version(body: str, size: int, written: list[str]) -> None:
+    """The table is not updated in place; if it is small, its elements are variables."""
+    *numbers, _ = given(0, 5)
+    text = bounded(body).replace(TABLE, f"tensor<{size}xi32>")
+    check(text, [*numbers, np.arange(size, dtype=np.int32)])
+    assert bool(written) == (size == N)
 
 
 WHILE = f"""func.func @main(%a0: tensor<i32>, %a1: tensor<i32>, %a2: {TABLE})
