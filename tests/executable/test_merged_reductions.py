@@ -130,6 +130,36 @@ func.func @main(%x: {wide}, %m: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3
     np.testing.assert_allclose(sliced, (x[..., 1:] ** 2).sum((2, 3)), rtol=1e-5)
 
 
+def test_a_dimension_of_one_keeps_no_loops_apart() -> None:
+    """The rows of a tensor, and the number of each row, which is repeated along it."""
+    whole, column, rows = tensor(2, 3, 5, 64), tensor(2, 3, 5, 1), tensor(2, 3, 5)
+    body = f"""  %c = tensor.expand_shape %a1 [[0], [1], [2, 3]] output_shape [2, 3, 5, 1]
+    : {rows} into {column}
+  %e = tensor.empty() : {whole}
+  %b = linalg.generic {{indexing_maps = [affine_map<(a, b, i, j) -> (a, b, i, 0)>,
+      affine_map<(a, b, i, j) -> (a, b, i, j)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}}
+      ins(%c : {column}) outs(%e : {whole}) {{
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }} -> {whole}
+  %d = arith.subf %a0, %b : {whole}
+  %r = linalg.reduce {{ arith.addf }} ins(%d : {whole}) outs(%a1 : {rows}) dimensions = [3]
+  return %r : {rows}"""
+    text = function([whole, rows], rows, body)
+    rng = np.random.default_rng(0)
+    shapes = (2, 3, 5, 64), (2, 3, 5)
+    check(text, [rng.standard_normal(each).astype(np.float32) for each in shapes])
+    (main,) = api.compile(text).module.ops
+    (reduce,) = [each for each in main.walk() if each.name == "linalg.reduce"]
+    view = structured_view(reduce)
+    assert view is not None
+    fused = {each for op in main.regions[0].block.ops for each in op.results} - {reduce.results[0]}
+    writer = KernelWriter(reduce, tuple(reduce.results), fused.__contains__, write_element)
+    sizes = loop_sizes(writer.shape, view)
+    assert merge_loops(writer, view, sizes, (0, 1, 2)) == ((1, 1, 30, 64), (2,))
+
+
 COMBINERS = {
     "arith.addf": "0.0",
     "arith.maximumf": "0xFF800000",
