@@ -25,6 +25,7 @@ from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import HostFunction, Label, Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules
+from ..kernels.index_ranges import is_proven_slice
 from ..kernels.static_values import constant_attribute, shape_of
 from .program_lowering import ProgramLowering
 from .shape_queries import ShapeQuery, list_length, reads_number
@@ -265,9 +266,10 @@ class ValueLowering(Sizes[Register]):
 
     def infer_shapes(self, op: Operation) -> None:
         """Check the operand shapes of an operation, and record the shapes of its results."""
-        query = self.query(op)
-        rules = query.rules() if dynamic_words(query.words) else None
-        self.check(op, query.words, query.check, rules)
+        if op.name != "tensor.extract_slice" or not is_proven_slice(op):
+            query = self.query(op)
+            rules = query.rules() if dynamic_words(query.words) else None
+            self.check(op, query.words, query.check, rules)
         for result in op.results:
             if isinstance(result.type, TensorType):
                 self._noted[result] = self.result_shape(result)

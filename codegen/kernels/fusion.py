@@ -38,6 +38,7 @@ from .index_ranges import unproven
 from .kernel_operations import (
     accesses,
     is_cheap_to_repeat,
+    is_cheap_view,
     is_data_movement,
     is_kernel,
     is_pointwise,
@@ -290,6 +291,11 @@ class _Planner:
                 )
                 for root, access in roots.items()
             )
+            # A slice at a computed offset may be a view of memory, which any loops can read.
+            is_computed = operation.name == "tensor.extract_slice" and len(operation.operands) > 1
+            most = max(roots.values(), default=Access.EACH)
+            if is_computed and (most > Access.ONCE or is_cheap_view(operation)):
+                return None
             return None if stored else self._with_repeats(roots, found)
         if operation.name == "tensor.insert_slice":
             return None

@@ -19,10 +19,15 @@ from ...ir.attribute_access import integer, integers, operand_groups
 from ...ir.host_programs import CHOICES, CONTROL_FLOW
 from ...ir.integer_ranges import result_range, within_type
 from ...ir.intervals import Interval, affine_interval
+from ..scalar_ops.scalars import is_scalar_operation
 from .static_values import constant_attribute, shape_of
 
 LONGEST_LOOP = Interval(0, (1 << 62) - 1)
 """The indices of a loop of unknown length."""
+
+
+MAX_DEPTH = 16
+"""The longest chain of operations that is followed to bound an integer of the host."""
 
 
 def unproven(operation: Operation) -> frozenset[Operation]:
@@ -41,6 +46,14 @@ def unproven(operation: Operation) -> frozenset[Operation]:
             if not ranges.is_safe(inner):
                 found.add(inner)
     return frozenset(found)
+
+
+def is_proven_slice(operation: Operation) -> bool:
+    """Return whether a slice on the host, which is read, is in bounds whatever its offsets are.
+
+    The sizes must be static, and the strides 1; offsets may be clamped.
+    """
+    return _HostRanges().is_safe(operation)
 
 
 def most_turns(operation: Operation) -> dict[Operation, int]:
@@ -167,6 +180,24 @@ class _Ranges:
             size >= 0 and offset.is_within(extent - size + 1)
             for offset, size, extent in zip(offsets, lists[1], whole, strict=True)
         )
+
+
+class _HostRanges(_Ranges):
+    """The ranges of integers outside of kernels, found from the operations that compute them."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, Interval] = {}
+        self._depth = 0
+
+    def of(self, value: SSAValue) -> Interval:
+        """Return the range of an integer or index."""
+        owner = value.owner
+        if isinstance(owner, Operation) and value not in self._known and self._depth < MAX_DEPTH:
+            self._depth += 1
+            if is_scalar_operation(owner.name) and not owner.regions:
+                self.visit(owner)
+            self._depth -= 1
+        return super().of(value)
 
 
 def _index_ranges(sizes: Iterable[int | None]) -> list[Interval]:

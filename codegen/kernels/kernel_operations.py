@@ -20,7 +20,7 @@ from ..scalar_ops.scalars import is_scalar_operation
 from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .fourier import FOURIER, has_fourier_kernel
-from .index_ranges import unproven
+from .index_ranges import is_proven_slice, unproven
 from .loop_forms import is_element_loop
 from .product_sums import has_windows, product_factors
 from .slice_loops import SLICE_OPERATIONS
@@ -57,10 +57,10 @@ def is_pointwise(operation: Operation) -> bool:
 
 
 def _is_statically_in_bounds(operation: Operation) -> bool:
-    """Return whether a slice is statically in bounds; the host checks all others first."""
+    """Return whether a slice is proven to be in bounds; the host checks all others first."""
     group = 1 if operation.name == "tensor.extract_slice" else 2
     if any(operand_groups(operation, operation.operands)[group:]):
-        return False
+        return group == 1 and is_proven_slice(operation)
     whole = shape_of(operation.operands[group - 1])
     parts = ("offsets", "sizes", "strides")
     lists = [integers(operation, f"static_{part}") for part in parts]
@@ -159,6 +159,16 @@ def is_data_movement(operation: Operation) -> bool:
         return False
     body = view.body
     return body.first_op is body.last_op
+
+
+def is_cheap_view(operation: Operation) -> bool:
+    """Return whether a slice at a computed offset is one piece of memory, which needs no copy."""
+    if operation.name != "tensor.extract_slice" or len(operation.operands) == 1:
+        return False
+    sizes = integers(operation, "static_sizes")
+    long = [place for place, size in enumerate(sizes) if size != 1]
+    whole = shape_of(operation.operands[0])
+    return not long or sizes[long[0] + 1 :] == tuple(whole[long[0] + 1 :])
 
 
 _SHORT = frozenset(

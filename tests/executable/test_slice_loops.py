@@ -402,3 +402,37 @@ def test_scatter_in_a_dispatch(
     for got, want in zip(results, (expected + first, expected, first * first), strict=True):
         np.testing.assert_array_equal(got, want)
     assert written
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "%r = arith.addf %s, %a1 : tensor<9xf32>",
+        """%z = arith.constant dense<0.0> : tensor<f32>
+  %q = linalg.reduce { arith.addf } ins(%s : tensor<9xf32>) outs(%z : tensor<f32>) dimensions = [0]
+  %r = linalg.broadcast ins(%q : tensor<f32>) outs(%a1 : tensor<9xf32>) dimensions = [0]""",
+        """%e = tensor.empty() : tensor<9x9xf32>
+  %b = linalg.broadcast ins(%s : tensor<9xf32>) outs(%e : tensor<9x9xf32>) dimensions = [0]
+  %m = math.exp %b : tensor<9x9xf32>
+  %r = linalg.reduce { arith.addf } ins(%m : tensor<9x9xf32>) outs(%a1 : tensor<9xf32>)
+    dimensions = [1]""",
+    ],
+)
+@pytest.mark.parametrize("place", [-3, 0, 4, 99])
+def test_a_column_at_a_clamped_place(place: int, reader: str) -> None:
+    """It is read where it lies, by what reads each element once, or copied before."""
+    text = function(
+        ["tensor<9x5xf32>", "tensor<9xf32>", "tensor<i32>"],
+        "tensor<9xf32>",
+        f"""  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %n = tensor.extract %a2[] : tensor<i32>
+  %i = arith.index_cast %n : i32 to index
+  %l = arith.maxsi %i, %c0 : index
+  %at = arith.minsi %l, %c4 : index
+  %s = tensor.extract_slice %a0[0, %at] [9, 1] [1, 1] : tensor<9x5xf32> to tensor<9xf32>
+  {reader}
+  return %r : tensor<9xf32>""",
+    )
+    numbers = np.random.default_rng(place + 3).standard_normal((9, 6)).astype(np.float32)
+    check(text, [numbers[:, :5].copy(), numbers[:, 5].copy(), np.asarray(np.int32(place))])

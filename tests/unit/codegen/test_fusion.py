@@ -109,6 +109,40 @@ def test_the_kernel_of_a_sum_stores_its_terms(lines: str, kind: str, is_joined: 
     assert found == (joined if is_joined else [[name], ["linalg.reduce"], ["arith.mulf"]])
 
 
+CLAMPED = """  %c0 = arith.constant 0 : index
+  %c15 = arith.constant 15 : index
+  %l = arith.maxsi %i, %c0 : index
+  %at = arith.minsi %l, %c15 : index
+  %s = tensor.extract_slice SLICE : tensor<32x16xf32> to KIND
+  %r = arith.addf %s, %b : KIND"""
+
+
+@pytest.mark.parametrize(
+    ("slice_", "kind", "is_fused"),
+    [
+        ("%a[0, %at] [32, 1] [1, 1]", "tensor<32xf32>", True),
+        ("%a[0, %at] [32, 1] [1, 1]", "tensor<32x1xf32>", True),
+        # A row lies in memory as it is; another offset may be out of bounds, which the host tells.
+        ("%a[%at, 0] [1, 16] [1, 1]", "tensor<16xf32>", False),
+        ("%a[0, %l] [32, 1] [1, 1]", "tensor<32xf32>", False),
+        ("%a[0, %at] [32, 2] [1, 1]", "tensor<32x2xf32>", False),
+    ],
+)
+def test_a_column_at_a_clamped_place_is_read_where_it_is(
+    slice_: str, kind: str, is_fused: bool
+) -> None:
+    text = CLAMPED.replace("SLICE", slice_).replace("KIND", kind)
+    arguments = f"%a: tensor<32x16xf32>, %b: {kind}, %i: index"
+    program = api.compile(
+        f"func.func @main({arguments}) -> {kind} {{\n{text}\n  return %r : {kind}\n}}"
+    )
+    (function,) = program.module.ops
+    block = function.regions[0].block
+    plan = plan_block(block)
+    (slice_operation,) = [each for each in block.ops if each.name == "tensor.extract_slice"]
+    assert (slice_operation.results[0] in plan.fused) == is_fused
+
+
 def test_what_a_convolution_adds_to_is_not_stored() -> None:
     """Its sums begin at a number."""
     image, result = "tensor<1x9x9x16xf32>", "tensor<1x9x9x8xf32>"
