@@ -266,7 +266,8 @@ class ValueLowering(Sizes[Register]):
 
     def infer_shapes(self, op: Operation) -> None:
         """Check the operand shapes of an operation, and record the shapes of its results."""
-        if op.name != "tensor.extract_slice" or not is_proven_slice(op):
+        is_slice = op.name == "tensor.extract_slice" and len(op.operands) > 1
+        if not (is_slice and is_proven_slice(op)):
             query = self.query(op)
             rules = query.rules() if dynamic_words(query.words) else None
             self.check(op, query.words, query.check, rules)

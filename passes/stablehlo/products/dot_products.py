@@ -114,6 +114,8 @@ def _order_of_result(op: Operation) -> Sequence[int] | None:
     users = [use.operation for use in result.uses]
     if len(users) != 1 or users[0].name != "stablehlo.transpose":
         return None
+    if result_kind(op).quantization is not None:
+        return None
     # A product with attributes may have a sharding; in another block the operands may be others.
     if op.attributes or users[0].parent is not op.parent or min(shape(result), default=0) < 0:
         return None
