@@ -16,6 +16,7 @@ from itertools import product
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...ir.locations import made_by
 from ...ir.value_flow import carried_arguments, initial_values, passed_values
 from .ast_builder import Term
 from .in_place import in_place_versions
@@ -136,10 +137,10 @@ class _Loop:
                 element, is_here = writer.element(value, at), code.compare("eq", place, number)
                 found = code.call(name, is_here, element, found) if number else element
             return found
-        owner = value.owner
-        if owner.name != "tensor.insert" or value in writer.updated_in_place:
+        insert = made_by(value, "tensor.insert")
+        if insert is None or value in writer.updated_in_place:
             return self._write_fused(writer, value, indices)
-        inserted, before, *position = owner.operands
+        inserted, before, *position = insert.operands
         is_here: Term = 1
         for index, at in zip(indices, position, strict=True):
             is_here = code.both(is_here, code.compare("eq", index, writer.number(at)))
