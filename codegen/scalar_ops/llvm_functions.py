@@ -179,9 +179,9 @@ def _scaled(builder: Builder, value: Value, exponent: Value) -> Value:
 
 def exp(builder: Builder, value: Value) -> Value:
     """Emit `e^x` of any number, as `2^n e^r` with `|r| <= ln(2) / 2`."""
-    # Below -104 the result is 0. Denormal factors would take long, and masked elements are many.
-    is_zero = builder.fcmp_ordered("<", value, _number(-104.0))
-    bounded = builder.select(is_zero, _number(0.0), smaller(builder, value, 89.0))
+    # From -176 on both factors are 2^-127, which is 0 here: a product of denormals takes long, and
+    # masked elements are many.
+    bounded = larger(builder, smaller(builder, value, 89.0), -176.0)
     whole, exponent = _nearest(builder, bounded, 1.44269504088896341)
     # ln(2) is split into two parts, so that the products are exact.
     rest = multiply_add(builder, whole, _number(-0.693359375), bounded)
@@ -191,7 +191,7 @@ def exp(builder: Builder, value: Value) -> Value:
     half = builder.ashr(exponent, constant(_I32, 1))
     for each in (half, builder.sub(exponent, half)):
         power = builder.fmul(power, _scaled(builder, _number(1.0), each))
-    return builder.select(is_zero, _number(0.0), power)
+    return power
 
 
 def log(builder: Builder, value: Value) -> Value:
