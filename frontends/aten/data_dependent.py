@@ -106,7 +106,9 @@ def nonzero(x: Any) -> Any:
 @decomposition("nonzero_static.default")
 def nonzero_static(x: Any, *, size: int, fill_value: int = -1) -> Any:
     """Return the first `size` positions of non-zero elements, padded with `fill_value` rows."""
-    require(x.dim() and x.numel())
+    if not (x.dim() and x.numel()):
+        # The one element of rank 0 has a position without coordinates.
+        return torch.full((size, x.dim()), fill_value, dtype=torch.int64)
     hits = (x != 0).reshape(-1)
     # Indices of the non-zero elements first, then those of the others.
     _, order = torch.ops.aten.sort.stable(hits.to(torch.int32), stable=True, dim=0, descending=True)

@@ -341,7 +341,9 @@ same(lambda x: (torch.unique(x, dim=1, return_inverse=True, return_counts=True),
      torch.randint(0, 2, (2, 7, 2)))
 same(lambda x: (functional.one_hot(x), functional.one_hot(x[0, 0] + x, 9)), few)
 same(lambda x: (torch.nonzero_static(x > 1, size=5),
-                torch.nonzero_static(x > 1, size=30, fill_value=-2)), few)
+                torch.nonzero_static(x > 1, size=30, fill_value=-2),
+                torch.nonzero_static(x[:, :0], size=2), torch.nonzero_static(x[0, 0], size=2)),
+     few)
 same(lambda x, i: (x.take(i), x[i]), few, tensor(-2))
 same(lambda x: x.repeat_interleave(tensor([2, 0, 3]), 0, output_size=5), few)
 
