@@ -314,7 +314,7 @@ def _lstsq(x: Any, y: Any, rcond: Any = None, *, driver: str | None = None) -> A
     if rcond is None:
         rcond = torch.finfo(x.dtype).eps * max(rows, columns)
     found = torch.linalg.pinv(x, rtol=rcond) @ y
-    residuals = singular_values = x.new_zeros(0)
+    residuals = singular_values = x.new_zeros(0, dtype=x.dtype.to_real())
     if rows > columns and driver != "gelsy":
         residuals = torch.abs(x @ found - y).square().sum(-2)
     if driver in ("gelsd", "gelss"):

@@ -431,6 +431,9 @@ swapped = tensor([[[0.0, 1], [1, 0]], [[0, 0], [0, 1]], [[1, 2], [2, 4]]])
 same(lambda x: (torch.linalg.det(x), *torch.linalg.slogdet(x)), swapped)
 same(lambda x: (torch.linalg.qr(x, mode="r").R, (lambda q, r: (q.abs(), q @ r))(
     *torch.linalg.qr(x, mode="complete"))), torch.randn(5, 3))
+same(lambda x, y: [each for driver in ("gels", "gelsy", "gelss", "gelsd")
+                   for each in torch.linalg.lstsq(x, y, driver=driver)],
+     complex(5, 3), complex(5, 2))
 same(lambda x: torch.linalg.tensorinv(x, ind=1), torch.randn(6, 2, 3))
 """
 
