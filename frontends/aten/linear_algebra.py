@@ -17,8 +17,15 @@ from .rules import decomposition, require, torch
 # Triangles ---------------------------------------------------------------------------------------
 
 
+def _is_empty(*operands: Any) -> bool:
+    """Return whether a static size is 0."""
+    return any(isinstance(size, int) and size == 0 for x in operands for size in x.shape)
+
+
 @decomposition("cholesky.default", "linalg_cholesky.default")
 def cholesky(x: Any, upper: bool = False) -> Any:
+    if _is_empty(x):
+        return x.clone()
     require(is_supported(x))
     body = "%r = stablehlo.cholesky %a0, lower = true : {r}"
     found = emit_elementwise(body, _lower(x, upper)).tril()
@@ -168,16 +175,22 @@ def _solved(x: Any, y: Any) -> Any:
 
 @decomposition("linalg_inv.default", "inverse.default")
 def inverse(x: Any) -> Any:
+    if _is_empty(x):
+        return x.clone()
     require(is_supported(x))
     return _solved(x, torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape))
 
 
 @decomposition("linalg_solve.default")
 def solve(x: Any, y: Any, *, left: bool = True) -> Any:
-    require(is_supported(x, y))
     vector = y.dim() == 1 or y.shape == x.shape[:-1]
     y = y.unsqueeze(-1) if vector else y
-    found = _solved(x, y) if left else _solved(x.mT, y.mT).mT
+    if _is_empty(x, y):
+        batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        found = y.new_zeros(*batch, *y.shape[-2:])
+    else:
+        require(is_supported(x, y))
+        found = _solved(x, y) if left else _solved(x.mT, y.mT).mT
     return found.squeeze(-1) if vector else found
 
 

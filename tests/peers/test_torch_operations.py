@@ -379,6 +379,12 @@ z = torch.randn(3, 4, dtype=torch.complex64)
 same(lambda z: (z.cumprod(0), z.prod(), z.prod(1, keepdim=True), torch.logaddexp(z, z.flip(0)),
                 torch.linalg.vander(z), z.sigmoid(), functional.silu(z)), z)
 same(lambda x: torch.linalg.det(x), torch.randn(2, 0, 0))
+def of_nothing(x, y, z):
+    linalg, none = torch.linalg, y.new_zeros(2, 3, 0)
+    return (*linalg.cholesky_ex(x), *linalg.inv_ex(x), *linalg.solve_ex(x, y), linalg.inv(x),
+            linalg.cholesky(x), *linalg.solve_ex(z, none), linalg.solve(z[:0], z[0]),
+            linalg.solve(x[0], y[0, :, 0]), linalg.solve(z, none.mT, left=False))
+same(of_nothing, torch.zeros(2, 0, 0), torch.zeros(2, 0, 4), torch.randn(2, 3, 3))
 same(lambda i, w: torch.bincount(i, w, minlength=7), torch.randint(0, 6, (9,)), torch.randn(9))
 same(lambda x: (*torch.histogram(x, 5), *torch.histogram(x, 4, range=(-1.0, 1.0), density=True)),
      rows)
