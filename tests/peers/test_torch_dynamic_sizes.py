@@ -7,7 +7,9 @@ from collections.abc import Callable
 from breadth import NIGHTLY
 from torch_scripts import comparing
 
-DYNAMIC = f"NIGHTLY = {NIGHTLY}" + """
+DYNAMIC = (
+    f"NIGHTLY = {NIGHTLY}"
+    + """
 import warnings
 warnings.simplefilter("ignore")
 import mesh_opt
@@ -171,6 +173,7 @@ for operation, message in (
     else:
         raise AssertionError(message)
 """
+)
 
 
 def test_dynamic_sizes(torch_python: Callable[[str], str]) -> None:
