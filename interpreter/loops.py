@@ -152,8 +152,9 @@ def view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents)
     for axis, part in enumerate(exact):
         for loop, coefficient in part.coefficients.items():
             strides[loop] += coefficient * array.strides[axis]
-    start = tuple(slice(part.constant, None) for part in exact)
-    part = array[start]
+    part = array[tuple(slice(part.constant, None) for part in exact)]
+    if shape == part.shape and tuple(strides) == part.strides:
+        return part
     if part.dtype.kind in "fV" and part.dtype.isbuiltin != 1:
         # as_strided supports only NumPy's own types, not f8.
         bits = np.dtype(f"u{part.dtype.itemsize}")
