@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import Array
+
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
@@ -28,6 +30,15 @@ class Parameter:
     """The declared shape; `None` if the file has only bytes."""
     dtype: np.dtype[Any] | None = None
     """The declared NumPy dtype; `None` if the file has none or it is not a NumPy type."""
+
+    @staticmethod
+    def of_array(array: Array) -> Parameter:
+        """Create a parameter from an array.
+
+        NumPy stores dtypes that it does not know as raw bytes.
+        """
+        known = None if array.dtype.kind == "V" else array.dtype
+        return Parameter(np.ascontiguousarray(array).tobytes(), array.shape, known)
 
     @property
     def size(self) -> int:

@@ -29,11 +29,6 @@ func.func @f() -> {type} {{
 """
 
 
-def of_array(array: np.ndarray) -> Parameter:
-    """The parameter that a file with an array declares."""
-    return Parameter(array.tobytes(), array.shape, array.dtype)
-
-
 @pytest.fixture(params=["irpa", "npz", "safetensors"])
 def weight_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / f"w.{request.param}"
@@ -87,7 +82,7 @@ def provided(scope: str, key: str, type_: str, parameter: Parameter) -> np.ndarr
 
 
 def test_missing_parameters() -> None:
-    given = of_array(np.ones(2, np.float32))
+    given = Parameter.of_array(np.ones(2, np.float32))
     with pytest.raises(api.CompilationError, match=r'of that scope are given \(scopes: "t"'):
         provided("t", "k", "tensor<2xf32>", given)
     with pytest.raises(api.CompilationError, match=r'no such key \(keys: "other"\)'):
@@ -99,9 +94,9 @@ def test_missing_parameters() -> None:
 @pytest.mark.parametrize(
     ("type_", "parameter", "message"),
     [
-        ("tensor<3xf32>", of_array(np.ones(2, np.float32)), "found a shape of 2"),
-        ("tensor<2xf32>", of_array(np.ones(2, np.int32)), "found elements of int32"),
-        ("tensor<2xi8>", of_array(np.ones(2, np.int16)), "found elements of int16"),
+        ("tensor<3xf32>", Parameter.of_array(np.ones(2, np.float32)), "found a shape of 2"),
+        ("tensor<2xf32>", Parameter.of_array(np.ones(2, np.int32)), "found elements of int32"),
+        ("tensor<2xi8>", Parameter.of_array(np.ones(2, np.int16)), "found elements of int16"),
         ("tensor<2xf32>", Parameter(bytes(7)), "expected 8 bytes for tensor<2xf32>, found 7"),
         ("tensor<5xi4>", Parameter(bytes(5)), "expected 3 bytes for tensor<5xi4>, found 5"),
     ],
@@ -115,12 +110,12 @@ def test_contents_that_do_not_fit(type_: str, parameter: Parameter, message: str
     ("type_", "parameter", "expected"),
     [
         ("tensor<3xi4>", Parameter(b"\x2f\x07"), [-1, 2, 7]),
-        ("tensor<3xi4>", of_array(np.array([-1, 2, 7], np.int8)), [-1, 2, 7]),
-        ("tensor<2xi8>", of_array(np.array([255, 1], np.uint8)), [-1, 1]),
-        ("tensor<2xi1>", of_array(np.array([True, False])), [True, False]),
+        ("tensor<3xi4>", Parameter.of_array(np.array([-1, 2, 7], np.int8)), [-1, 2, 7]),
+        ("tensor<2xi8>", Parameter.of_array(np.array([255, 1], np.uint8)), [-1, 1]),
+        ("tensor<2xi1>", Parameter.of_array(np.array([True, False])), [True, False]),
         ("tensor<2xi12>", Parameter(b"\x01\x00\xff\x0f"), [1, -1]),
         ("tensor<2xbf16>", Parameter(b"\x80\x3f\x00\x40"), [1, 2]),
-        ("tensor<f64>", of_array(np.array(2.5)), 2.5),
+        ("tensor<f64>", Parameter.of_array(np.array(2.5)), 2.5),
         ("tensor<0x3xf32>", Parameter(b""), np.zeros((0, 3))),
     ],
 )
