@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -31,13 +31,13 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, RecursivelySpeculatable, RecursiveMemoryEffect
+from xdsl.traits import Pure, RecursivelySpeculatable, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
 from ..ir.dialect_extension import extended
 from ..ir.syntax.assembly_format import Parsed, values
-from ..ir.syntax.region_headers import parse_types, print_types
+from ..ir.syntax.region_headers import add_terminator, parse_types, print_types
 from ..ir.syntax.rows import PURE, Rows
 
 _INDEX = IndexType()
@@ -195,7 +195,7 @@ class IfOp(IRDLOperation):
         has_else = parser.parse_optional_keyword("else") is not None
         regions.append(parser.parse_region() if has_else else Region())
         for region in regions[: 1 + has_else]:
-            _add_yield(region)
+            add_terminator(region, YieldOp)
         return cls.create(
             operands=arguments,
             result_types=types,
@@ -228,14 +228,6 @@ class IfOp(IRDLOperation):
             )
         if self.res and not self.else_region.blocks:
             raise VerifyException("has results, but no else region")
-
-
-def _add_yield(region: Region) -> None:
-    if not region.blocks:
-        region.add_block(Block())
-    last = region.blocks[-1].last_op
-    if last is None or not last.has_trait(IsTerminator):
-        region.blocks[-1].add_op(YieldOp.get())
 
 
 ExtendedAffine = extended(Affine, [DelinearizeIndexOp, IfOp, LinearizeIndexOp, MaxOp])

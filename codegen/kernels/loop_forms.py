@@ -268,9 +268,8 @@ def _is_small_reduction(operation: Operation) -> bool:
     view = structured_view(operation)
     if view is None or written_loops(view) is None or len(set(view.output_maps)) != 1:
         return False
-    sizes = view.loop_sizes()
-    known = [size for size in sizes if size is not None]
-    return len(known) == len(sizes) and prod(known) <= MAX_TERMS
+    points = view.points()
+    return points is not None and points <= MAX_TERMS
 
 
 def _is_outside(tensor: SSAValue, block: Block) -> bool:

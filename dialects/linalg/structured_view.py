@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ShapedType
@@ -89,6 +90,12 @@ class StructuredView:
                 if size >= 0 and isinstance(result, AffineDimExpr) and result.position < len(sizes):
                     sizes[result.position] = size
         return tuple(sizes)
+
+    def points(self) -> int | None:
+        """Return how often the body runs, `None` if the trip count of a loop is not static."""
+        sizes = self.loop_sizes()
+        known = [size for size in sizes if size is not None]
+        return prod(known) if len(known) == len(sizes) else None
 
 
 view_reader = Rules[Callable[[Operation], StructuredView | None]]()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
 
 Bindings = list[tuple[Parser.UnresolvedArgument, UnresolvedOperand]]
 
@@ -43,6 +44,15 @@ def print_bindings(
 def parse_body(parser: Parser) -> Region:
     """Read `(%a: T, %b: U) {...}`, a region whose arguments precede it."""
     return parser.parse_region(parse_arguments(parser))
+
+
+def add_terminator(region: Region, terminator: type[Operation]) -> None:
+    """Add the terminator that the text of a region may omit."""
+    if not region.blocks:
+        region.add_block(Block())
+    last = region.blocks[-1].last_op
+    if last is None or not last.has_trait(IsTerminator, value_if_unregistered=True):
+        region.blocks[-1].add_op(terminator.create())
 
 
 def parse_arguments(parser: Parser) -> list[Parser.Argument]:

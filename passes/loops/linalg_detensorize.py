@@ -19,7 +19,6 @@ scalars are computed once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -253,8 +252,8 @@ def _is_small_reduction(operation: Operation) -> bool:
     view = structured_view(operation)
     if view is None or not view.reduction_loops:
         return False
-    sizes = view.loop_sizes()
-    return None not in sizes and prod(size or 0 for size in sizes) <= FEW_TERMS
+    points = view.points()
+    return points is not None and points <= FEW_TERMS
 
 
 def _one_element(tensor: SSAValue) -> Operation | None:

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, UnitAttr, i1, i32, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator
 
-from ...syntax.region_headers import Bindings, parse_arrow_types, parse_bindings
+from ...syntax.region_headers import Bindings, add_terminator, parse_arrow_types, parse_bindings
 from ...syntax.typed_values import parse_typed_operands, print_typed_operands
 
 _INDEX = IndexType()
@@ -42,16 +41,8 @@ def _resolve_assignments(
 def _parse_region(parser: Parser, arguments: Sequence[Parser.Argument] | None = None) -> Region:
     """Read a region whose terminator may be omitted if it yields nothing."""
     region = parser.parse_region(arguments)
-    _terminate(region, scf.YieldOp)
+    add_terminator(region, scf.YieldOp)
     return region
-
-
-def _terminate(region: Region, terminator: type[Operation]) -> None:
-    if not region.blocks:
-        region.add_block(Block())
-    last = region.blocks[-1].last_op
-    if last is None or not last.has_trait(IsTerminator, value_if_unregistered=True):
-        region.blocks[-1].add_op(terminator.create())
 
 
 def parse_for(parser: Parser) -> Operation:
@@ -187,7 +178,7 @@ def parse_parallel(parser: Parser) -> Operation:
     types = parse_arrow_types(parser)
     groups.append([*parser.resolve_operands(initial, types, position)])
     body = parser.parse_region([each.resolve(_INDEX) for each in induction])
-    _terminate(body, scf.ReduceOp)
+    add_terminator(body, scf.ReduceOp)
     return scf.ParallelOp.create(
         operands=[value for group in groups for value in group],
         result_types=types,
