@@ -15,7 +15,6 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..dialects.linalg.structured_view import StructuredView, structured_view
 from ..ir.attribute_access import operation_name
 from ..ir.diagnostics import OperationError
 from ..ir.regions import enclosing
@@ -87,7 +86,7 @@ class Exit:
 
 
 class Program:
-    """A module that is run: its symbol tables, plans of blocks and loop nests, for all devices.
+    """A module that is run: its symbol tables and the plans of its blocks. All devices share it.
 
     `constants` holds the values of scalar constants that ran: loops ask for them at each iteration.
     """
@@ -96,7 +95,6 @@ class Program:
         self.module = module
         self.constants: dict[Operation, Array] = {}
         self._plans: dict[Block, Plan] = {}
-        self._nests: dict[Operation, StructuredView | None] = {}
         self._symbols: dict[Operation, dict[str, Operation]] = {}
 
     def plan(self, block: Block) -> Plan:
@@ -105,12 +103,6 @@ class Program:
         if plan is None:
             plan = self._plans[block] = _prepare(block)
         return plan
-
-    def nest(self, op: Operation) -> StructuredView | None:
-        """Return the loop nest of a structured operation, or `None` if its parts do not fit."""
-        if op not in self._nests:
-            self._nests[op] = structured_view(op)
-        return self._nests[op]
 
     def lookup(self, at: Operation, name: str) -> Operation | None:
         """Return the operation that the symbol `@a::@b` refers to at an operation, or `None`.

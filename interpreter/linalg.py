@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..dialects.linalg.named_ops import NAMED_OPS
+from ..dialects.linalg.structured_view import structured_view
 from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, arithmetic_dtype, shape_text
@@ -36,7 +37,7 @@ _LOOP_NESTS = (
 
 @impl_with_regions(*_LOOP_NESTS)
 def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    nest = frame.process.program.nest(op)
+    nest = structured_view(op)
     if nest is None:
         raise OperationError(op, "has indexing maps, types or a body that do not fit together")
     check_memory(op, operands, frame)

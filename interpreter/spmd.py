@@ -14,6 +14,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
+from ..dialects.linalg.structured_view import remembered_views
 from ..runtime.abi.arrays import Value
 from ..sharding.collective_matching import (
     ENDED,
@@ -76,7 +77,8 @@ def run_lockstep(processes: Sequence[ProcessRoutine], function: Operation) -> li
     """
     board = _Board()
     try:
-        return _run(board, processes)
+        with remembered_views():
+            return _run(board, processes)
     except CollectiveMismatch as mismatch:
         raise mismatch_error(mismatch, function) from mismatch
 
