@@ -16,7 +16,6 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from .frames import Exit, Frame
 from .loops import element, evaluate_map, set_element
-from .memref import check_memory
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("affine.yield")
@@ -130,13 +129,11 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 
 @impl("affine.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    check_memory(op, operands, frame)
     return (element(op, operands[0], _images(op, _map(op), operands[1:])),)
 
 
 @impl("affine.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, array, *rest = operands
-    check_memory(op, operands, frame)
     set_element(op, array, _images(op, _map(op), rest), value)
     return ()

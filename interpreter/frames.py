@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, ShapedType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..ir.attribute_access import operation_name
@@ -35,6 +35,11 @@ from .spmd import Rendezvous
 
 _ELEMENTWISE = ("arith.", "complex.", "math.")
 """Prefixes of dialects whose operations on tensors require equal shapes."""
+_ACCESSES_MEMORY = ("affine.load", "affine.store", "bufferization.", "linalg.", "memref.", "shard.")
+"""Prefixes of operations that access the memory of their memrefs, but for these:"""
+_DESCRIPTORS_ONLY = frozenset(
+    f"memref.{name}" for name in "assume_alignment cast dim memory_space_cast rank".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ class Step:
     checks: tuple[ResultType | None, ...]
     same_shape: tuple[int, ...]
     """Indices of operands whose shapes must be equal: the tensors of an elementwise operation."""
+    memories: tuple[int, ...]
+    """Indices of operands whose memory the operation accesses."""
     dead: tuple[SSAValue, ...]
     """Values whose last use is this operation."""
     execute: Implementation | None
@@ -130,13 +137,15 @@ class Program:
 class Process:
     """One process of the grid, or the only process of a program that is not partitioned.
 
-    `memory` holds the state of stateful operations, keyed by names such as `hal.devices`.
+    `memory` holds the state of stateful operations, keyed by names such as `hal.devices`. `freed`
+    holds the arrays that were freed by their identity: while they live, no other array gets it.
     """
 
     program: Program
     grid: Grid | None = None
     index: int = 0
     memory: dict[str, Any] = field(default_factory=dict[str, Any])
+    freed: dict[int, Array] = field(default_factory=dict[int, Array])
 
     def run(self, routine: Routine) -> Generator[Rendezvous, Any, Any]:
         """Run a routine and all that it starts. Yields each rendezvous with other devices."""
@@ -194,6 +203,8 @@ class Frame:
             operands = [values[operand] for operand in step.operands]
             if step.same_shape:
                 check_equal_shapes(step.operation, [operands[i].shape for i in step.same_shape])
+            if step.memories and self.process.freed:
+                check_memory(step.operation, [operands[i] for i in step.memories], self.process)
             if step.execute is not None:
                 results = run_implementation(step.operation, step.execute, operands, self)
             else:
@@ -239,6 +250,19 @@ def check_equal_shapes(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None
             raise OperationError(
                 op, f"has operands of shapes {shape_text(shapes[0])} and {shape_text(shape)}"
             )
+
+
+def check_memory(op: Operation, memories: Sequence[Array], process: Process) -> None:
+    """Raise OperationError if one of the arrays is memory that has been freed, or a view of it."""
+    if any(id(owner(array)) in process.freed for array in memories):
+        raise OperationError(op, "uses memory that has been freed")
+
+
+def owner(array: Array) -> Array:
+    """Return the array that owns the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 UNKNOWN_OPERATION = "is an unknown operation, which the interpreter does not support"
@@ -304,6 +328,7 @@ def _prepare(block: Block) -> Plan:
             tuple(op.results),
             tuple(result_check(result.type) for result in op.results),
             _same_shape_operands(op, name),
+            accessed_memories(op),
             tuple(dead_after.get(op, ())),
             entry.execute if entry else None,
             entry.run_regions if entry else None,
@@ -321,6 +346,14 @@ def _same_shape_operands(op: Operation, name: str) -> tuple[int, ...]:
         return ()
     tensors = [i for i, each in enumerate(op.operands) if isinstance(each.type, ShapedType)]
     return tuple(tensors) if len(tensors) > 1 else ()
+
+
+def accessed_memories(op: Operation) -> tuple[int, ...]:
+    """Return the indices of the operands whose memory an operation accesses."""
+    name = operation_name(op)
+    if not name.startswith(_ACCESSES_MEMORY) or name in _DESCRIPTORS_ONLY:
+        return ()
+    return tuple(i for i, each in enumerate(op.operands) if isinstance(each.type, MemRefType))
 
 
 def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:

@@ -16,7 +16,7 @@ from ..runtime.abi.arrays import Array, Value, arithmetic_dtype, shape_text
 from ..tiling.packed_arrays import pack, unpack
 from ..tiling.packed_layouts import PackedLayout
 from .frames import Frame, check_equal_shapes
-from .memref import check_memory, delivered
+from .memref import delivered
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .structured import run_structured
 from .tensor import check_countable
@@ -40,7 +40,6 @@ def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routin
     nest = structured_view(op)
     if nest is None:
         raise OperationError(op, "has indexing maps, types or a body that do not fit together")
-    check_memory(op, operands, frame)
     results: list[Array] = yield run_structured(nest, operands, frame)
     return delivered(op, nest.outputs, operands[len(nest.inputs) :], results)
 
@@ -55,7 +54,6 @@ def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("linalg.softmax")
 def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    check_memory(op, operands, frame)
     source = np.asarray(operands[0])
     dimension = integer(op, "dimension")
     check_equal_shapes(op, [source.shape, np.shape(operands[1])])

@@ -26,14 +26,13 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape, undefined
 from .constants import constant_array
-from .frames import Frame
+from .frames import Frame, owner
 from .loops import element, set_element
 from .registry import Results, impl, terminates
 from .tensor import filled_shape, kept_axes, sliced
 
 terminates("memref.alloca_scope.return")
 
-_FREED = "memref.freed"
 _GLOBALS = "memref.globals"
 
 
@@ -46,39 +45,19 @@ def _alloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("memref.dealloc")
 def _dealloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    root = _root(operands[0])
-    freed: dict[int, Array] = frame.process.memory.setdefault(_FREED, {})
-    check_memory(op, operands, frame)
-    # Keep the array alive, so that no other array gets its id.
-    freed[id(root)] = root
+    freed = owner(operands[0])
+    frame.process.freed[id(freed)] = freed
     return ()
-
-
-def _root(array: Array) -> Array:
-    """Return the array that owns the memory of a view."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def check_memory(op: Operation, operands: Sequence[Value], frame: Frame) -> None:
-    """Raise OperationError if an operand is memory that has been freed."""
-    freed = frame.process.memory.get(_FREED)
-    for operand, value in zip(op.operands, operands, strict=True):
-        if freed and isinstance(operand.type, MemRefType) and id(_root(value)) in freed:
-            raise OperationError(op, "uses memory that has been freed")
 
 
 @impl("memref.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    check_memory(op, operands, frame)
     return (element(op, operands[0], operands[1:]),)
 
 
 @impl("memref.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, array, *indices = operands
-    check_memory(op, operands, frame)
     set_element(op, array, indices, value)
     return ()
 
@@ -86,7 +65,6 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("memref.copy")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = operands
-    check_memory(op, operands, frame)
     if source.shape != target.shape:
         raise OperationError(
             op, f"copies shape {shape_text(source.shape)} to shape {shape_text(target.shape)}"
@@ -115,7 +93,6 @@ def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("memref.subview")
 def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
-    check_memory(op, operands, frame)
     taken = source[sliced(op, source.shape, groups)]
     kept = kept_axes(op)
     dropped = tuple(axis for axis in range(taken.ndim) if axis not in kept)
@@ -125,7 +102,6 @@ def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("memref.collapse_shape", "memref.expand_shape")
 def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = operands[0]
-    check_memory(op, operands, frame)
     groups = integer_lists(op, "reassociation")
     if operation_name(op) == "memref.collapse_shape":
         shape = [prod(source.shape[axis] for axis in group) for group in groups]
@@ -168,7 +144,6 @@ def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 )
 def _copied(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     # A tensor is a value: later writes to memory must not change it.
-    check_memory(op, operands, frame)
     return (np.array(operands[0]),)
 
 
@@ -189,7 +164,6 @@ def delivered(
 
 @impl("bufferization.materialize_in_destination")
 def _materialize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    check_memory(op, operands, frame)
     return delivered(op, op.operands[1:], operands[1:], operands[:1])
 
 

@@ -32,7 +32,15 @@ from ..runtime.abi.device_array import DeviceArray
 from ..sharding.collective_rows import COLLECTIVES
 from ..sharding.grid import Grid
 from .devices import initial_memory
-from .frames import UNKNOWN_OPERATION, Frame, Process, Program, run_implementation
+from .frames import (
+    UNKNOWN_OPERATION,
+    Frame,
+    Process,
+    Program,
+    accessed_memories,
+    check_memory,
+    run_implementation,
+)
 from .func import run_function
 from .function_signatures import argument_types, result_types, wrap_buffer_views
 from .global_values import GlobalValues, plain_types
@@ -142,6 +150,7 @@ def run_operation(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 
     Raises OperationError if it cannot be executed.
     """
+    check_memory(op, [operands[i] for i in accessed_memories(op)], frame.process)
     entry = find_entry(operation_name(op))
     if entry is not None and entry.execute is not None:
         return run_implementation(op, entry.execute, operands, frame)

@@ -112,6 +112,7 @@ def test_collectives_on_memory(execute_spmd: Any) -> None:
 
 
 FREED = """
+    shard.grid @g(shape = 1)
     func.func @f(%x: tensor<4xf32>) -> f32 {{
       %c = arith.constant 1.0 : f32
       %a = memref.alloc() : memref<4xf32>
@@ -130,6 +131,7 @@ FREED = """
         "linalg.softmax dimension(0) ins(%a : memref<4xf32>) outs(%a : memref<4xf32>)",
         "bufferization.materialize_in_destination %x in writable %a"
         " : (tensor<4xf32>, memref<4xf32>) -> ()",
+        "%e = shard.all_reduce %a on @g grid_axes = [0] : memref<4xf32> -> memref<4xf32>",
     ],
 )
 def test_freed_memory_of_other_dialects(execute_error: Any, use: str) -> None:
