@@ -92,7 +92,7 @@ def numbers(kind: Attribute) -> np.ndarray:
     return (parts[0] + 1j * parts[1] if dtype.kind == "c" else parts[0]).astype(dtype)
 
 
-@pytest.mark.parametrize(("length", "kind"), sampled([*product(LENGTHS, ("FFT", "IFFT"))], 3))
+@pytest.mark.parametrize(("length", "kind"), sampled([*product(LENGTHS, ("FFT", "IFFT"))], 5))
 def test_lengths(length: int, kind: str) -> None:
     check_transform(transform((3,), length, kind, "f32"))
 

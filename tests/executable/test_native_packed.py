@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import random_input
+from breadth import covering
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
@@ -205,8 +206,14 @@ def test_blocks_cover_a_tile_once(rows: int, columns: int, depth: int) -> None:
     assert sorted(covered) == [(row, part) for row in range(rows) for part in range(vectors)]
 
 
-@pytest.mark.parametrize("element", ["i1", "i2", "i3", "i4", "ui4", "f4E2M1FN"])
-@pytest.mark.parametrize("sizes", ["1", "7", "5x3", "33000", "?x3", "0"])
+@pytest.mark.parametrize(
+    ("element", "sizes"),
+    covering(
+        ["i1", "i2", "i3", "i4", "ui4", "f4E2M1FN"],
+        ["1", "7", "5x3", "33000", "?x3", "0"],
+        meeting=1,
+    ),
+)
 def test_elements_of_less_than_a_byte_in_resources(element: str, sizes: str) -> None:
     """They are packed where they are stored, whole bytes by vectors and the last one alone."""
     kind = f"tensor<{sizes}x{element}>"

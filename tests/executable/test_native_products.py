@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
-from breadth import NIGHTLY, breadth, sampled
+from breadth import NIGHTLY, breadth, covering, sampled
 from mesh_opt import api
 from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
@@ -336,9 +336,10 @@ NARROW_SUMS = {
 }
 
 
-@pytest.mark.parametrize("passes", ["", "compile"])
-@pytest.mark.parametrize("element", ["f16", "bf16", "f8E5M2"])
-@pytest.mark.parametrize("name", NARROW_SUMS)
+@pytest.mark.parametrize(
+    ("name", "element", "passes"),
+    covering(list(NARROW_SUMS), ["f16", "bf16", "f8E5M2"], ["", "compile"]),
+)
 def test_sums_of_narrow_floats_are_rounded_once(name: str, element: str, passes: str) -> None:
     """All sums are integers that f32 holds, so that their order does not matter."""
     kinds = [f"tensor<{sizes}x{element}>" for sizes in ("33x700", "700x33", "33x33")]

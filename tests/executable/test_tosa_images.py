@@ -43,7 +43,7 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize(("name", "element"), sampled([*product(WINDOWS, SUMS)], 2))
+@pytest.mark.parametrize(("name", "element"), sampled([*product(WINDOWS, SUMS)], 4))
 def test_convolutions(name: str, element: str) -> None:
     case, wide = WINDOWS[name], SUMS[element]
     if element == "f16" and "conv3d" in name:
