@@ -68,24 +68,28 @@ def test_bits(torch_python: Callable[[str], str]) -> None:
 TYPES = """
 # Numbers of another type than the tensor's, and options that PyTorch leaves to defaults.
 ways, whole = torch.randn(4, 4) > 0, torch.randint(-9, 9, (2, 3, 4, 4))
-def of_types(x, m, i):
-    a, b = i[0], i[1].mT
-    return (m.masked_fill(m.T, 10), torch.full((3,), 10, dtype=torch.bool) ^ m[0, :3],
-            torch.addbmm(a[0], a, b, beta=1.6, alpha=2.3), functional.hardtanh(i, -2.7, 0.5),
-            functional.avg_pool3d(i, 2, divisor_override=3),
-            functional.max_pool2d(i, 2, return_indices=True),
-            torch.zeros_like(torch.empty_strided((2, 3), (1, 2))),
-            tensor(2.5).to(x.dtype).squeeze(0) * x[0, 0, 0, 0, 0].squeeze(0),
-            torch.bincount(i[0, 0, 0].abs(), weights=i[0, 0, 1], minlength=12)[:12],
-            torch.special.zeta(i, i.mT), torch.linalg.lstsq(x[0, 0], x[1, 0], driver="gels").rank,
-            a[:0].to(torch.uint8).flip(0), torch.zeros_like(torch.normal(0.3, 2.0, (2, 3))),
-            torch.dist(x.bfloat16()[0, 0, 0, 0], x.bfloat16()[0, 0, 0, 1]),
-            torch.zeros_like(x[0, 0, 0, 0].to(torch.complex64).normal_(1, 2)),
-            *[functional.interpolate(x, (5, 5, 6), mode=mode)
-              for mode in ("nearest", "nearest-exact")],
-            functional.interpolate(x[0, 0], 3, mode="nearest-exact"))
+def of_types(function):
+    same(lambda x, m, i: function(x, m, i, i[0, 0], i[1, 0].mT),
+         torch.randn(2, 3, 4, 4, 4), ways, whole)
+
 case_numbers = itertools.count()
-same(of_types, torch.randn(2, 3, 4, 4, 4), ways, whole)
+of_types(lambda x, m, i, a, b: (m.masked_fill(m.T, 10), a[:0].to(torch.uint8).flip(0)))
+of_types(lambda x, m, i, a, b: torch.full((3,), 10, dtype=torch.bool) ^ m[0, :3])
+of_types(lambda x, m, i, a, b: functional.hardtanh(i, -2.7, 0.5))
+of_types(lambda x, m, i, a, b: torch.addbmm(a, i[0], i[1].mT, beta=1.6, alpha=2.3))
+of_types(lambda x, m, i, a, b: functional.avg_pool3d(i, 2, divisor_override=3))
+of_types(lambda x, m, i, a, b: functional.max_pool2d(i, 2, return_indices=True))
+of_types(lambda x, m, i, a, b: torch.zeros_like(torch.empty_strided((2, 3), (1, 2))))
+of_types(lambda x, m, i, a, b: tensor(2.5).to(x.dtype).squeeze(0) * x[0, 0, 0, 0, 0].squeeze(0))
+of_types(lambda x, m, i, a, b: torch.bincount(a[0].abs(), weights=a[1], minlength=12)[:12])
+of_types(lambda x, m, i, a, b: torch.linalg.lstsq(x[0, 0], x[1, 0], driver="gels").rank)
+of_types(lambda x, m, i, a, b: torch.zeros_like(torch.normal(0.3, 2.0, (2, 3))))
+of_types(lambda x, m, i, a, b: torch.dist(*x.bfloat16()[0, 0, 0, :2]))
+of_types(lambda x, m, i, a, b: torch.zeros_like(x[0, 0, 0, 0].to(torch.complex64).normal_(1, 2)))
+of_types(lambda x, m, i, a, b: functional.interpolate(x[0, 0], 3, mode="nearest-exact"))
+of_types(lambda x, m, i, a, b: torch.special.zeta(a, b))
+of_types(lambda x, m, i, a, b: [functional.interpolate(x, (5, 5, 6), mode=mode)
+                                for mode in ("nearest", "nearest-exact")])
 compare_cases()
 # Images without a batch where torch-mlir converts to linalg.
 def pooled(x):

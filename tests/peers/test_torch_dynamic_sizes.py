@@ -41,7 +41,9 @@ def integers(x, y, z):
     wide = x.to(torch.int32)
     powers = wide.abs() ** 0.5, 2.5 ** (wide % 7), wide.abs() ** z
     divided = x // y, x // 7, x // -3, x % 5, torch.div(x, 3, rounding_mode="trunc")
-    return powers, divided, torch.xlogy(wide, z), torch.xlogy(2, z), torch.special.xlog1py(wide, z)
+    logarithms = torch.xlogy(wide, z), torch.xlogy(2, z), torch.special.xlog1py(wide, z)
+    every = 1 if NIGHTLY else 2
+    return powers[::every], divided[::every], logarithms[::every]
 
 same(integers, {0: rows, 1: rows, 2: rows},
      *((small(n, 6), small(n, 6) | 1, torch.rand(n, 6)) for n in (4, 5)))
