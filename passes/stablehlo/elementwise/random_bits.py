@@ -268,11 +268,16 @@ def _uniform_integer(
     return e.op("arith.addi", low, rest)
 
 
+_POWER_BITS = 8
+"""The bits to draw for a type without a fraction, whose numbers are powers of 2."""
+
+
 def _uniform_float(
     e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, element: Kind
 ) -> SSAValue:
     """Emit a number from `low` on, below `high`: sums that are rounded up to it become `low`."""
-    wide, fraction = f32 if element.width < 16 else element.type, element.fraction_bits
+    wide = f32 if element.width < 16 else element.type
+    fraction = element.fraction_bits or _POWER_BITS
     width = kind(bits.type).width
     kept = e.op("arith.shrui", bits, e.constant(width - fraction, bits.type))
     part = FloatExpr(e, e.op("arith.uitofp", kept, to=wide)) * 2.0**-fraction
