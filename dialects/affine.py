@@ -36,11 +36,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
 from ..ir.dialect_extension import extended
+from ..ir.index_lists import INDEX
 from ..ir.syntax.assembly_format import Parsed, values
 from ..ir.syntax.region_headers import add_terminator, parse_types, print_types
 from ..ir.syntax.rows import PURE, Rows
 
-_INDEX = IndexType()
 _FALSE = IntegerAttr(0, i1)
 
 
@@ -117,7 +117,7 @@ def _parse_arguments(parser: Parser) -> list[SSAValue]:
         unresolved = parser.parse_optional_comma_separated_list(
             delimiter, parser.parse_unresolved_operand
         )
-        operands += [parser.resolve_operand(each, _INDEX) for each in unresolved or ()]
+        operands += [parser.resolve_operand(each, INDEX) for each in unresolved or ()]
     return operands
 
 
@@ -147,7 +147,7 @@ class MaxOp(IRDLOperation):
         affine_map = parser.parse_attribute()
         return cls.create(
             operands=_parse_arguments(parser),
-            result_types=[_INDEX],
+            result_types=[INDEX],
             properties={"map": affine_map},
             attributes=parser.parse_optional_attr_dict(),
         )

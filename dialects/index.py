@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.diagnostics import OperationError
 from ..ir.dialect_extension import attribute_class, dialect_of
+from ..ir.index_lists import INDEX
 from ..ir.locations import builder_before
 from ..ir.regions import walk
 from ..ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
@@ -147,7 +148,7 @@ def _verify(operation: Operation) -> None:
 
 def _properties(operation: Operation) -> dict[str, Attribute]:
     if operation.name == "index.sizeof":
-        return {"value": IntegerAttr(_BITS, IndexType())}
+        return {"value": IntegerAttr(_BITS, INDEX)}
     if operation.name == "index.cmp":
         return {"predicate": IntegerAttr(_PREDICATES.index(word(operation, "pred")), i64)}
     return operation.properties

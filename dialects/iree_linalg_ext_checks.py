@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import attribute, element_type, integer, number_list
+from ..ir.index_lists import INDEX
 from ..ir.syntax.assembly_format import values
 from ..ir.tensor_types import shape_text, shapes_agree, sizes_agree
 
@@ -164,7 +165,7 @@ def verify_dimension_map(op: Operation) -> None:
 def verify_indices(op: Operation) -> None:
     """Check that the body of a `map_load` or `map_store` computes an element's indices."""
     verify_destinations(op)
-    index, types = IndexType(), op.operand_types
+    index, types = INDEX, op.operand_types
     source, output = ([index] * len(_shape(each)) for each in types)
     elements = [element_type(each) for each in types]
     if elements[0] != elements[1]:

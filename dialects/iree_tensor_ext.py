@@ -11,14 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IndexType,
-    StringAttr,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -33,6 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import kept_dimensions, number_list
 from ..ir.dialect_extension import dialect_of, variant
+from ..ir.index_lists import INDEX
 from ..ir.syntax.assembly_format import Syntax, values
 from ..ir.syntax.attribute_format import FormattedAttribute, Kind, one_of
 from ..ir.syntax.operations import SyntaxOperation
@@ -101,9 +95,9 @@ def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
 class DispatchTensorAccess(SyntaxOperation):
     """Base of loads and stores."""
 
-    offsets = var_operand_def(IndexType())
-    sizes = var_operand_def(IndexType())
-    strides = var_operand_def(IndexType())
+    offsets = var_operand_def(INDEX)
+    sizes = var_operand_def(INDEX)
+    strides = var_operand_def(INDEX)
     static_offsets = prop_def(DenseArrayBase.constr(i64))
     static_sizes = prop_def(DenseArrayBase.constr(i64))
     static_strides = prop_def(DenseArrayBase.constr(i64))
@@ -149,10 +143,10 @@ class DispatchTensorLoadOp(DispatchTensorAccess):
     name = "iree_tensor_ext.dispatch.tensor.load"
 
     source = operand_def()
-    source_dims = var_operand_def(IndexType())
-    offsets = var_operand_def(IndexType())
-    sizes = var_operand_def(IndexType())
-    strides = var_operand_def(IndexType())
+    source_dims = var_operand_def(INDEX)
+    offsets = var_operand_def(INDEX)
+    sizes = var_operand_def(INDEX)
+    strides = var_operand_def(INDEX)
     result = result_def(TensorType)
 
     SYNTAX: ClassVar[Syntax] = (
@@ -179,10 +173,10 @@ class DispatchTensorStoreOp(DispatchTensorAccess):
 
     value = operand_def(TensorType)
     target = operand_def()
-    target_dims = var_operand_def(IndexType())
-    offsets = var_operand_def(IndexType())
-    sizes = var_operand_def(IndexType())
-    strides = var_operand_def(IndexType())
+    target_dims = var_operand_def(INDEX)
+    offsets = var_operand_def(INDEX)
+    sizes = var_operand_def(INDEX)
+    strides = var_operand_def(INDEX)
 
     SYNTAX: ClassVar[Syntax] = (
         " $value, $target, offsets = dynamic-list($offsets, $static_offsets), sizes ="

@@ -24,14 +24,14 @@ from xdsl.dialects.arith import (
     SelectOp,
     SubiOp,
 )
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ..tiling.storage_sizes import MAX_VECTOR_SCALE, Extent, StorageFormula
 from .attribute_access import constant_integer
 from .index_folding import SizeFolding
+from .index_lists import INDEX
 
-INDEX = IndexType()
 NO_SIGNED_WRAP = IntegerOverflowAttr([IntegerOverflowFlag.NSW])
 
 IndexOrInt: TypeAlias = int | SSAValue

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
+    IndexType,
     IntegerAttr,
     IntegerType,
     i64,
@@ -19,6 +20,7 @@ from xdsl.printer import Printer
 
 ValueT = TypeVar("ValueT")
 
+INDEX = IndexType()
 
 SQUARE = Parser.Delimiter.SQUARE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -19,6 +19,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import PURE
@@ -51,8 +52,8 @@ class TensorConversion(SyntaxOperation):
     """Base of ops that convert a tensor to another type, with the dynamic sizes of both."""
 
     operand = operand_def(TensorType)
-    operand_dims = var_operand_def(IndexType())
-    result_dims = var_operand_def(IndexType())
+    operand_dims = var_operand_def(INDEX)
+    result_dims = var_operand_def(INDEX)
     result = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())

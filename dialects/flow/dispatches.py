@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
@@ -115,10 +116,10 @@ class DispatchWorkgroupsOp(SyntaxOperation):
     """
 
     name = "flow.dispatch.workgroups"
-    workload = var_operand_def(IndexType())
+    workload = var_operand_def(INDEX)
     arguments = var_operand_def()
-    argument_dims = var_operand_def(IndexType())
-    result_dims = var_operand_def(IndexType())
+    argument_dims = var_operand_def(INDEX)
+    result_dims = var_operand_def(INDEX)
     tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
     results_ = var_result_def()
     workgroup_body = region_def()
@@ -143,8 +144,8 @@ class DispatchRegionOp(SyntaxOperation):
     """
 
     name = "flow.dispatch.region"
-    workload = var_operand_def(IndexType())
-    result_dims = var_operand_def(IndexType())
+    workload = var_operand_def(INDEX)
+    result_dims = var_operand_def(INDEX)
     results_ = var_result_def()
     body = region_def()
     workgroup_count = region_def()

@@ -50,7 +50,6 @@ from .interface import PipelineLayoutAttr
 from .objects import ON_DEVICE, RESULT, row
 from .targets import DeviceType, ExecutableTargetAttr
 
-INDEX = IndexType()
 DEVICE_TYPE = DeviceType()
 
 

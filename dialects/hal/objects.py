@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Operation, OpResult
 from xdsl.irdl import BaseAttr
 from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.repeated import Repeated
@@ -38,7 +39,7 @@ row = Rows(
     "hal",
     {
         "allocator": AllocatorType(),
-        "bound": OneOf((BufferType(), IndexType())),
+        "bound": OneOf((BufferType(), INDEX)),
         "buffer": BufferType(),
         "channel": ChannelType(),
         "collective": CollectiveAttr,

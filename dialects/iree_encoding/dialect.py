@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, NoneAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -19,6 +19,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import dynamic_dimensions
@@ -72,7 +73,7 @@ class SetEncodingOp(SyntaxOperation):
 
     name = "iree_encoding.set_encoding"
     source = operand_def(TensorType)
-    encoding_dims = var_operand_def(IndexType())
+    encoding_dims = var_operand_def(INDEX)
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
@@ -94,8 +95,8 @@ class UnsetEncodingOp(SyntaxOperation):
 
     name = "iree_encoding.unset_encoding"
     source = operand_def(TensorType)
-    result_dims = var_operand_def(IndexType())
-    encoding_dims = var_operand_def(IndexType())
+    result_dims = var_operand_def(INDEX)
+    encoding_dims = var_operand_def(INDEX)
     result = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())

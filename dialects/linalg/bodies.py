@@ -23,6 +23,7 @@ from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def, var_
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from .named_ops import BodyKind, NamedOp
@@ -309,7 +310,7 @@ class IndexOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     def __init__(self, dim: int) -> None:
-        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
+        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[INDEX])
 
     def verify_(self) -> None:
         super().verify_()

@@ -33,11 +33,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
 from ...ir.dialect_extension import extended
-from ...ir.index_lists import parse_index_list, print_index_list
+from ...ir.index_lists import INDEX, parse_index_list, print_index_list
 from ...ir.syntax.region_headers import parse_bindings, parse_types, print_bindings
 from ..linalg.base import segment_sizes
 
-_INDEX = IndexType()
 _PARALLEL_INSERT = "tensor.parallel_insert_slice"
 
 
@@ -143,7 +142,7 @@ class ForallOp(IRDLOperation):
             types = parse_types(parser)
             values = parser.resolve_operands([each for _, each in bindings], types, position)
             shared = [(name, value) for (name, _), value in zip(bindings, values, strict=True)]
-        arguments = [each.resolve(_INDEX) for each in induction]
+        arguments = [each.resolve(INDEX) for each in induction]
         arguments += [name.resolve(value.type) for name, value in shared]
         body = parser.parse_region(arguments)
         _add_terminator(body)
@@ -220,7 +219,7 @@ class ForallOp(IRDLOperation):
         block = self.body.blocks.first
         if block is None or not isinstance(block.last_op, InParallelOp):
             raise VerifyException("expected a body that ends in 'scf.forall.in_parallel'")
-        wanted = [_INDEX] * rank + list(self.outputs.types)
+        wanted = [INDEX] * rank + list(self.outputs.types)
         if list(block.arg_types) != wanted:
             raise VerifyException(
                 f"region expects {len(wanted)} arguments, indices and then outputs, found "
@@ -236,7 +235,7 @@ class ForallOp(IRDLOperation):
 
 def _parse_bounds(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[int]]:
     static, dynamic = parse_index_list(parser, parser.Delimiter.PAREN)
-    return [parser.resolve_operand(each, _INDEX) for each in dynamic], static
+    return [parser.resolve_operand(each, INDEX) for each in dynamic], static
 
 
 def _add_terminator(body: Region) -> None:

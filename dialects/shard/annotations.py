@@ -29,8 +29,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.index import INDEX, IndexList, IndexOrInt
-from ...ir.index_lists import mixed_list, split_list
+from ...ir.index import IndexList, IndexOrInt
+from ...ir.index_lists import INDEX, mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.grid import Grid

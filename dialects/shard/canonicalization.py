@@ -22,7 +22,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import constant_integer
 from ...ir.canonicalization import Patterns
-from ...ir.index import INDEX, IndexList, IndexOrInt
+from ...ir.index import IndexList, IndexOrInt
+from ...ir.index_lists import INDEX
 from ...sharding.grid import Grid
 from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
 from .attributes import stated_lists

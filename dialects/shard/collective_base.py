@@ -16,8 +16,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AnyOf, BaseAttr, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.index import INDEX, IndexList
-from ...ir.index_lists import split_list
+from ...ir.index import IndexList
+from ...ir.index_lists import INDEX, split_list
 from ...ir.syntax.assembly_format import Directive, Syntax
 from ...ir.tensor_types import Shape
 from ...sharding.collective_rows import COLLECTIVES, RECV, CollectiveRow

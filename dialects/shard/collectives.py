@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrConstraint,
@@ -21,7 +21,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index import IndexList, IndexOrInt
-from ...ir.index_lists import mixed_list, split_list
+from ...ir.index_lists import INDEX, mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...sharding.collective_rows import (
     ALL_GATHER,
@@ -78,9 +78,9 @@ def _collective(
         sum_ = ReductionKindAttr.from_kind(ReductionKind.SUM)
         members["reduction"] = prop_def(ReductionKindAttr, default_value=sum_)
     for name in filter(None, (row.divides, row.joins)):
-        members[name] = prop_def(DimensionAttr.constr(IndexType()))
+        members[name] = prop_def(DimensionAttr.constr(INDEX))
     if device:
-        members[f"{device}_dynamic"] = var_operand_def(IndexType())
+        members[f"{device}_dynamic"] = var_operand_def(INDEX)
         members[device] = (opt_prop_def if row is RECV else prop_def)(IndicesAttr)
     members["result"] = result_def(values)
     words = row.name.split("_")

@@ -9,7 +9,8 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.index import INDEX, IndexArithmetic, IndexOrInt
+from ...ir.index import IndexArithmetic, IndexOrInt
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes

@@ -8,7 +8,6 @@ from typing import Self, cast
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -24,6 +23,7 @@ from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Parsed
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.syntax.rows import PURE, Rows
@@ -290,7 +290,7 @@ def _verify_layouts(found: Attribute, types: Sequence[Attribute]) -> None:
         raise VerifyException(f"expected {len(types)} layouts, got {len(layouts)}")
     for layout, kind in zip(layouts, types, strict=True):
         rank = kind.get_num_dims() if isinstance(kind, TensorType) else 0
-        is_index = getattr(layout, "type", None) == TensorType(IndexType(), [rank])
+        is_index = getattr(layout, "type", None) == TensorType(INDEX, [rank])
         if not is_index or sorted(number_list(layout)) != list(range(rank)):
             raise VerifyException(f"expected a permutation of {rank} dimensions, got {layout}")
 

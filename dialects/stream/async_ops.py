@@ -26,6 +26,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.directives import verify_same_type
 from ...ir.syntax.operations import SyntaxOperation
@@ -33,7 +34,7 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_directives import FUNCTION_TYPE, DispatchOperands
 from .regions import ResourceRegion, verify_parent
-from .rows import CANONICALIZATION, INDEX, PLACED, row
+from .rows import CANONICALIZATION, PLACED, row
 from .types import TIMEPOINT, ResourceType, TimepointType
 
 

@@ -19,6 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.directives import RegionBody
 from ...ir.syntax.operations import SyntaxOperation
@@ -26,7 +27,7 @@ from ...ir.syntax.symbol_directives import EntryPoints, exports_of
 from .dispatch_directives import DispatchResources
 from .executables import ExecutableExportOp
 from .regions import COMMAND_REGIONS, Captures, YieldOp, verify_commands, verify_parent
-from .rows import CANONICALIZATION, INDEX, PLACED, row
+from .rows import CANONICALIZATION, PLACED, row
 from .types import BindingType, ResourceType
 
 CmdFlushOp = row(

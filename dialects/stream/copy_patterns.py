@@ -27,6 +27,7 @@ from ...ir.attribute_access import constant_integer, is_splat
 from ...ir.canonicalization import Patterns
 from ...ir.host_programs import RETURNS
 from ...ir.index import BuilderIndices, known
+from ...ir.index_lists import INDEX
 from ...ir.locations import rebuilt
 from ...ir.syntax.assembly_format import operand_index, values
 from ...ir.syntax.resource_directives import UNTIED, ties_of
@@ -50,7 +51,6 @@ from .async_ops import (
 from .commands import CmdCopyOp, CmdDiscardOp, CmdFillOp, CmdFlushOp, CmdInvalidateOp
 from .regions import COMMAND_REGIONS, TimepointBarrierOp, TimepointImportOp
 from .resources import ResourceAllocaOp, ResourceSizeOp, ResourceSubviewOp
-from .rows import INDEX
 from .storage import ResourceLoadOp, ResourceStoreOp
 from .tensor_ops import (
     TensorCloneOp,

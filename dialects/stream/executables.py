@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.irdl import (
     irdl_op_definition,
@@ -24,6 +24,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface, SymbolTable
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import RegionBody, WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
@@ -145,8 +146,8 @@ class BindingSubspanOp(SyntaxOperation):
 
     name = "stream.binding.subspan"
     binding = operand_def(BindingType)
-    byte_offset = operand_def(IndexType())
-    dynamic_dims = var_operand_def(IndexType())
+    byte_offset = operand_def(INDEX)
+    dynamic_dims = var_operand_def(INDEX)
     result = result_def()
     traits = traits_def(Pure())
 

@@ -8,6 +8,7 @@ from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, operand_key
 from ..util.functions import (
@@ -20,7 +21,7 @@ from ..util.functions import (
     verify_callee,
 )
 from .dispatch_directives import FUNCTION_TYPE, DispatchOperands
-from .rows import INDEX, PLACED, row
+from .rows import PLACED, row
 
 
 @irdl_op_definition

@@ -24,6 +24,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import OperationError
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Parsed, Syntax, is_plain, values
 from ...ir.syntax.directives import end_with
 from ...ir.syntax.operations import SyntaxOperation
@@ -34,7 +35,7 @@ from ...ir.syntax.resource_directives import (
     verify_columns,
 )
 from ...ir.syntax.rows import PURE
-from .rows import CANONICALIZATION, INDEX, PLACED, row
+from .rows import CANONICALIZATION, PLACED, row
 from .types import TIMEPOINT, ResourceType
 
 

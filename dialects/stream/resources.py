@@ -24,12 +24,13 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
 from ...ir.syntax.directives import Operand, verify_same_type
 from ...ir.syntax.lines import print_lines
 from ...ir.syntax.rows import PURE
 from .async_ops import PlacedOperation
-from .rows import INDEX, PLACED, row
+from .rows import PLACED, row
 from .types import TIMEPOINT, ResourceType, TimepointType
 
 ResourceAllocOp = row(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType
-
 from ...ir.lazy_patterns import LazyPatterns
 from ...ir.syntax.rows import Rows
 from ..util.types import BufferType
@@ -40,5 +38,4 @@ row = Rows(
     traits=(CANONICALIZATION,),
 )
 
-INDEX = IndexType()
 PLACED = (AffinityOpInterface(),)

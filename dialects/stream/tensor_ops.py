@@ -25,6 +25,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.index_lists import INDEX
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import NUMBER, SCALAR
@@ -32,7 +33,7 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import tensor_encoding, verify_same_tensor
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_directives import EncodedFunctionType, TracedTensors
-from .rows import CANONICALIZATION, INDEX, PLACED, row
+from .rows import CANONICALIZATION, PLACED, row
 from .types import DEVICE_RESOURCE, STAGING
 
 SOURCE = "shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"

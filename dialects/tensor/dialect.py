@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
 from ...ir.dialect_extension import extended
-from ...ir.index_lists import index_array, split_list
+from ...ir.index_lists import INDEX, index_array, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import PURE, Rows
@@ -45,7 +45,6 @@ from .reshapes import ExpandShapeOp, GatherOp, ReshapeOp, ScatterOp
 UPDATES = frozenset(("tensor.insert", "tensor.insert_slice"))
 """Operations that return their second operand with elements written to it."""
 
-_INDEX = IndexType()
 _ANY_TENSOR = base(TensorType) | base(UnrankedTensorType)
 
 
@@ -91,7 +90,7 @@ def _verify_index_body(body: Region, rank: int, element: Attribute) -> None:
         raise VerifyException(f"expected a body of one block, but found {len(body.blocks)}")
     if len(block.args) != rank:
         raise VerifyException(f"expected the block to have {rank} arguments, got {len(block.args)}")
-    if any(argument.type != _INDEX for argument in block.args):
+    if any(argument.type != INDEX for argument in block.args):
         raise VerifyException("all body arguments must be index")
     last = block.last_op
     if last is None or last.name != "tensor.yield" or len(last.operands) != 1:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, IndexType, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, integer, number_list
+from ...ir.index_lists import INDEX
 from ...ir.tensor_types import shapes_agree, static_shape
 from .attributes import ShapeType
 
@@ -46,7 +47,7 @@ def verify_const_shape(operation: Operation) -> None:
     result_type = operation.results[0].type
     if not isinstance(result_type, ShapeType):
         raise VerifyException(f"result must be a tosa shape, but got '{result_type}'")
-    if element_type(getattr(values, "type", result_type)) != IndexType():
+    if element_type(getattr(values, "type", result_type)) != INDEX:
         raise VerifyException(f"expected index elements as 'values', got '{values}'")
     count = len(number_list(values))
     if count != result_type.rank.data:

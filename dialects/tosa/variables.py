@@ -8,7 +8,6 @@ from typing import ClassVar, cast
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
-    IndexType,
     ShapedType,
     StringAttr,
     TensorType,
@@ -21,6 +20,7 @@ from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
+from ...ir.index_lists import INDEX
 from ...ir.symbols import find_symbol
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
@@ -49,7 +49,7 @@ class TypeOrInitialValue:
             parser.raise_error("expected ranked type", position)
         tensor = cast("TensorType[Attribute]", type_)
         sizes = [max(size, _OPEN) for size in tensor.get_shape()]
-        list_type = TensorType(IndexType(), [len(sizes)])
+        list_type = TensorType(INDEX, [len(sizes)])
         parsed.attributes["type"] = tensor.element_type
         parsed.attributes["var_shape"] = DenseIntOrFPElementsAttr.from_list(list_type, sizes)
 

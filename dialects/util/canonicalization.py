@@ -32,8 +32,6 @@ from .types import IntAssumptionAttr
 
 rewrites = Patterns()
 
-INDEX = IndexType()
-
 
 def unfoldable(value: Attribute, rewriter: PatternRewriter) -> SSAValue:
     """Insert a constant that folds cannot see through."""

@@ -30,13 +30,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Protocol, cast
 
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import AttrOrPropDef, IRDLOperation, OpDef
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
-
-INDEX = IndexType()
 
 _TOKEN = re.compile(r"->|[\w.]+|[^\w\s]")
 

@@ -26,7 +26,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive, is_plain, values
+from ..index_lists import INDEX
+from .assembly_format import Directive, Parsed, PrintsProperty, directive, is_plain, values
 
 
 def _is_list(definition: OpDef, name: str) -> bool:

@@ -21,8 +21,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..attribute_access import number_list
-from ..index_lists import parse_index_list, print_index_list
-from .assembly_format import DIRECTIVES, INDEX, Directive, Parsed, PrintsProperty, directive, values
+from ..index_lists import INDEX, parse_index_list, print_index_list
+from .assembly_format import DIRECTIVES, Directive, Parsed, PrintsProperty, directive, values
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ..index_lists import INDEX
 from . import keyword_attributes, numbers, structs, symbol_directives  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .assembly_format import (
     ATTRIBUTES,
@@ -34,7 +35,8 @@ from .assembly_format import (
     unmentioned_attributes,
     values,
 )
-from .directives import INDEX  # the import fills the table of directives, too
+
+# The import fills the table of directives, too, with those of `directives.py`.
 from .resource_directives import DynamicSizes, ShapedTypes
 
 

@@ -20,6 +20,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..index_lists import INDEX
 from .assembly_format import (
     DIRECTIVES,
     Directive,
@@ -29,7 +30,7 @@ from .assembly_format import (
     print_pieces,
     values,
 )
-from .directives import INDEX, same_types
+from .directives import same_types
 
 RESOURCE = "stream.resource"
 UNTIED = -1

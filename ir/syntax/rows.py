@@ -80,6 +80,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..index_lists import INDEX
 from .assembly_format import Syntax
 from .operations import SyntaxOperation
 
@@ -105,7 +106,7 @@ COMMON: Mapping[str, Kind] = {
     "i16": i16,
     "i32": i32,
     "i64": i64,
-    "index": IndexType(),
+    "index": INDEX,
     # Properties.
     "array": ArrayAttr,
     "attr": Attribute,
@@ -115,8 +116,8 @@ COMMON: Mapping[str, Kind] = {
     "i8attr": IntegerAttr.constr(i8),
     "i32attr": IntegerAttr.constr(i32),
     "i64attr": IntegerAttr.constr(i64),
-    "indexattr": IntegerAttr.constr(IndexType()),
-    "positions": ArrayAttr.constr(IntegerAttr.constr(IndexType())),
+    "indexattr": IntegerAttr.constr(INDEX),
+    "positions": ArrayAttr.constr(IntegerAttr.constr(INDEX)),
     "str": StringAttr,
     "symbol": SymbolRefAttr,
     "type": TypeAttribute,

@@ -13,8 +13,9 @@ from xdsl.irdl import OpDef
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
+from ..index_lists import INDEX
 from .assembly_format import Directive, Parsed, directive
-from .directives import INDEX, dialect_attribute_class, parse_dialect_attribute, property_classes
+from .directives import dialect_attribute_class, parse_dialect_attribute, property_classes
 
 ParseField = Callable[[AttrParser], Attribute]
 

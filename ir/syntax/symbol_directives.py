@@ -13,8 +13,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..index_lists import INDEX
 from ..symbols import VISIBILITY, find_symbol, verify_visibility, visibility
-from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive, values
+from .assembly_format import Directive, Parsed, PrintsProperty, directive, values
 from .directives import property_classes
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -21,6 +21,7 @@ from ...dialects.util.functions import FuncOp
 from ...dialects.util.types import ListType
 from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import host_operations
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, replace_by
 from ...ir.regions import detach_regions, enclosing, inner_blocks
 from ...ir.symbols import symbol_properties
@@ -28,7 +29,6 @@ from .conversion import resources  # noqa: F401  # pyright: ignore[reportUnusedI
 from .conversion.commands import drop_workgroup_counts
 from .conversion.rules import HalBuilder, to_hal
 
-_INDEX = IndexType()
 TYPES: dict[str, Attribute] = {
     "stream.channel": ChannelType(),
     "stream.file": FileType(),
@@ -125,7 +125,7 @@ def _declare(function: Operation) -> None:
     type_ = cast(FunctionType, function.properties["function_type"])
     inputs: list[Attribute] = [CommandBufferType()]
     for input_ in type_.inputs:
-        inputs += [_INDEX, _convert_type(input_)] if input_.name == "stream.resource" else [input_]
+        inputs += [INDEX, _convert_type(input_)] if input_.name == "stream.resource" else [input_]
     declared = FuncOp.create(
         properties={
             **symbol_properties(function),

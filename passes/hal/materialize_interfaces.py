@@ -23,7 +23,6 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     NoneAttr,
@@ -63,6 +62,7 @@ from ...dialects.stream.workgroups import OF_HAL
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations_of
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, locate, located_builder, replace_by
 from ...ir.regions import walk
 from ...ir.structural_hash import AttributeNumbers
@@ -71,7 +71,6 @@ from ...ir.value_flow import update_function_type
 from ..stream.analysis.affinity_targets import AffinityTargets
 from ..stream.kernels.exports import Kernel, Kernels, entry_points
 
-INDEX = IndexType()
 READ_ONLY = IntegerAttr(1, i32)
 WRITES = ACCESS["wo"]
 WORKGROUP = ("stream.dispatch.workgroup.", "flow.dispatch.workgroup.")

@@ -27,7 +27,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FunctionType,
-    IndexType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -49,13 +48,13 @@ from ...ir.attribute_replacer import AttributeReplacer, nested_attributes
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_STORE
 from ...ir.index import constant_index
+from ...ir.index_lists import INDEX
 from ...ir.locations import locate
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import FreshNames, defined_name, root_symbol, visibility
 from ..stream.analysis.affinity_targets import AffinityTargets
 from .placement.process_devices import place_processes, select_device
 
-INDEX = IndexType()
 ENTRY_POINT = ("iree.abi.stub", "iree.reflection")
 """Attributes of functions that callers see."""
 

@@ -34,7 +34,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -56,6 +55,7 @@ from ...dialects.util.functions import CallOp, FuncOp, ReturnOp, call_like, retu
 from ...ir.attribute_access import BOUNDARY_GROUPS, boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, calls_in
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, located_builder, rebuilt, replace_by
 from ...ir.regions import detach_regions
 from ...ir.symbols import FreshNames, defined_name, visibility
@@ -66,7 +66,6 @@ from ..stream.analysis.device_placement import boundary_affinity
 from .abi_signature import BUFFER_VIEW, abi_type, declaration, kept_attributes
 from .conversion.rules import DEVICE, FENCE, FOREVER, NOT_FLAGS, HalBuilder
 
-INDEX = IndexType()
 Model = Literal["sync", "coarse-fences"]
 CONVENTION = "hal.abi.convention"
 DECLARATION, MODEL = "iree.abi.declaration", "iree.abi.model"

@@ -52,7 +52,7 @@ from ...ir.attribute_access import (
     operand_groups,
 )
 from ...ir.host_programs import CONTROL_FLOW, FUNCTIONS
-from ...ir.index_lists import mixed_list
+from ...ir.index_lists import INDEX, mixed_list
 from ...ir.locations import (
     builder_before,
     erase_if_unused,
@@ -271,7 +271,7 @@ def _indices(slice_: Operation, builder: Builder) -> list[SSAValue]:
     """Emit the indices of a slice of one element; return them."""
     offsets = operand_groups(slice_, slice_.operands)[-3]
     return [
-        builder.insert(ConstantOp(IntegerAttr(each, IndexType()))).result
+        builder.insert(ConstantOp(IntegerAttr(each, INDEX))).result
         if isinstance(each, int)
         else each
         for each in mixed_list(integers(slice_, "static_offsets"), offsets)

@@ -36,6 +36,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...ir.attribute_access import constant_integer, integer
 from ...ir.host_programs import FUNCTIONS
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, located_builder, made_by, rebuilt
 from ...ir.regions import detach_regions, walk
 from ...ir.tensor_types import integer_width
@@ -93,7 +94,7 @@ class _Counting:
         builder = builder_before(loop)
         low = loop.operands[counter]
         initial = [each for i, each in enumerate(loop.operands) if i != counter]
-        block = Block(arg_types=[IndexType(), *(each.type for each in initial)])
+        block = Block(arg_types=[INDEX, *(each.type for each in initial)])
         inner = located_builder(InsertPoint.at_end(block), loop)
         index, *arguments = block.args
         carried: list[SSAValue] = [*arguments]
@@ -110,8 +111,8 @@ class _Counting:
         for operation in tuple(old.ops):
             operation.detach()
             block.add_op(operation)
-        first, end = (_cast(builder, each, IndexType()) for each in (low, self.high))
-        step = _constant(builder, self.step, IndexType())
+        first, end = (_cast(builder, each, INDEX) for each in (low, self.high))
+        step = _constant(builder, self.step, INDEX)
         made = ForOp(first, end, step, initial, Region(block))
         builder.insert(made)
         results = list[SSAValue](made.results)
@@ -297,7 +298,7 @@ def _counted(loop: Operation, position: int) -> tuple[SSAValue, SSAValue] | None
     inner = located_builder(InsertPoint.at_start(block), loop)
     index: SSAValue = block.args[0]
     if low != 0:
-        index = inner.insert(SubiOp(index, _constant(inner, low, IndexType()))).result
+        index = inner.insert(SubiOp(index, _constant(inner, low, INDEX))).result
     distance = _cast(inner, index, argument.type)
     if step != 1:
         distance = inner.insert(MuliOp(distance, _constant(inner, step, argument.type))).result
@@ -340,7 +341,7 @@ def _cast(builder: Builder, value: SSAValue, kind: Attribute) -> SSAValue:
         return value
     if number is not None:
         return _constant(builder, number, kind)
-    between = IndexType()
+    between = INDEX
     if between not in (value.type, kind):
         value = builder.insert(IndexCastOp(value, between)).result
     return builder.insert(IndexCastOp(value, kind)).result

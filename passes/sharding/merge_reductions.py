@@ -11,12 +11,13 @@ from collections.abc import Callable
 from math import prod
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.shard.collectives import AllReduceOp
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
+from ...ir.index_lists import INDEX
 from ...ir.locations import located_builder
 from ...ir.regions import inner_blocks, values_read
 from ...ir.tensor_types import element_bytes, ranked
@@ -122,7 +123,7 @@ def _unflatten(emit: Emit, value: SSAValue, held: TensorType[Attribute]) -> SSAV
     if rank == 1:
         return value
     if rank == 0:
-        zero = emit(arith.ConstantOp(IntegerAttr(0, IndexType())))
+        zero = emit(arith.ConstantOp(IntegerAttr(0, INDEX)))
         element = emit(tensor.ExtractOp(value, [zero], held.element_type))
         return emit(tensor.FromElementsOp(element, result_type=held))
     return emit(ExpandShapeOp(value, held.get_shape(), [range(rank)], held))

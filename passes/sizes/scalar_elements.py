@@ -28,6 +28,7 @@ from xdsl.ir.affine import AffineDimExpr
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...dialects.result_sizes import ELEMENTWISE
 from ...ir.attribute_access import attribute, constant_integer, element_type, integer, is_splat
+from ...ir.index_lists import INDEX
 from ...ir.locations import made_by, rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import part_at, ranked, static_shape
@@ -90,7 +91,7 @@ class ScalarElements:
         size = cast_size(value)
         if size is not None:
             return size
-        return self.sizes.builder_after(value).insert(IndexCastOp(value, IndexType())).result
+        return self.sizes.builder_after(value).insert(IndexCastOp(value, INDEX)).result
 
     def _find(self, tensor: SSAValue, indices: Indices) -> SSAValue | None:
         if not isinstance(tensor, OpResult):

@@ -32,6 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
+from ...ir.index_lists import INDEX
 from ..manager.module_pass import module_pass
 from .analysis.integer_facts import KnownIntegers, possible_constants
 from .analysis.resource_limits import resource_limits
@@ -90,4 +91,4 @@ def _alignment(
     """
     divisor = gcd(*(known.facts(operand).divisor for operand in operands))
     power = divisor & -divisor if divisor else of_zero
-    return {ALIGNMENT: IntegerAttr(power, IndexType())} if power > 1 else {}
+    return {ALIGNMENT: IntegerAttr(power, INDEX)} if power > 1 else {}

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import chain
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.stream.commands import CmdDispatchOp
@@ -29,6 +29,7 @@ from ...dialects.stream.dispatch_directives import ACCESS
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes, constant_integer
 from ...ir.index import BuilderIndices, constant_index
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before
 from ..manager.module_pass import module_pass
 from .analysis.resource_limits import resource_limits
@@ -113,7 +114,7 @@ def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> No
         attributes_of(each) for each in numbers
     ]
     new = [block.insert_arg(BindingType(), index) for index in range(count)]
-    offsets = [block.insert_arg(IndexType(), count + index) for index in range(len(order))]
+    offsets = [block.insert_arg(INDEX, count + index) for index in range(len(order))]
     moved = [block.insert_arg(each.type, len(block.args)) for each in numbers]
     for number, argument in zip(numbers, moved, strict=True):
         argument.name_hint = number.name_hint

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp, DivUIOp
-from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, SymbolRefAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -20,6 +20,7 @@ from ...dialects.stream.async_ops import AsyncDispatchOp
 from ...dialects.stream.copy_patterns import narrow_fill
 from ...ir.attribute_access import symbol_name
 from ...ir.host_programs import host_operations
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, replace_by
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
@@ -108,7 +109,7 @@ def _dispatch(operation: Operation) -> str:
 def _count(operation: Operation, length: SSAValue) -> SSAValue:
     """Emit the number of patterns in a length."""
     builder = builder_before(operation)
-    width = builder.insert(ConstantOp.from_int_and_width(PATTERN_BYTES, IndexType()))
+    width = builder.insert(ConstantOp.from_int_and_width(PATTERN_BYTES, INDEX))
     return builder.insert(DivUIOp(length, width.result)).result
 
 

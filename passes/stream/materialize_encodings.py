@@ -40,6 +40,7 @@ from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
+from ...ir.index_lists import INDEX
 from ...ir.locations import located_builder, replace_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import FreshNames
@@ -48,7 +49,7 @@ from ...ir.tensor_types import require_ranked, shape_of
 from .analysis.affinity_targets import AffinityTargets
 from .conversion.stored_tensors import UNKNOWN
 from .encode_host_tensors import encode_operations, lowering
-from .kernels.bindings import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, element_label
+from .kernels.bindings import KERNEL_OPERATIONS, STREAM, KernelOperations, element_label
 
 CompiledFor = tuple[TargetSolver, ...] | Attribute
 Key = tuple[Attribute, Attribute, bool, CompiledFor]

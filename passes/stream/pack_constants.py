@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    IndexType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -50,14 +49,13 @@ from ...dialects.util.types import BufferType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations_of
 from ...ir.index import constant_index, known
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, located_builder
 from ...ir.slice_packing import aligned
 from ...ir.tensor_types import element_named
 from ..manager.module_pass import module_pass
 from .analysis.resource_limits import resource_limits
 from .conversion.stored_tensors import PlacedBuilder
-
-INDEX = IndexType()
 
 
 @module_pass("iree-stream-pack-constants")

@@ -17,14 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    ModuleOp,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import VarOperandDef
 from xdsl.rewriter import Rewriter
@@ -45,6 +38,7 @@ from ...dialects.stream.types import TIMEPOINT, lifetime_of
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, locate, replace_by
 from ...ir.regions import detach_regions
 from ...ir.rules import Rules
@@ -58,7 +52,6 @@ from .scheduling.commands import CommandLowering, Storage, to_command
 from .scheduling.lifetimes import CONCURRENT, Lifetimes, Root
 
 CONSTANT = "stream.async.constant"
-INDEX = IndexType()
 LONG_LIVED = ("constant", "variable")
 
 

@@ -36,6 +36,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...ir.index import constant_index
+from ...ir.index_lists import INDEX
 from ...ir.locations import builder_before, located_builder
 from ..manager.module_pass import module_pass
 from .kernels.sites import KernelGroup, kernel_groups
@@ -101,7 +102,7 @@ def _keep_constants(
         else:
             tables.setdefault(argument.type, {})[argument] = column
     if by_site:
-        site = block.insert_arg(IndexType(), len(block.args))
+        site = block.insert_arg(INDEX, len(block.args))
         for table in tables.values():
             found = _looked_up(list(table.values()), site, builder)
             replaced.update(zip(table, found, strict=True))

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, UnitAttr, i1, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i1, i32, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
+from ...index_lists import INDEX
 from ...syntax.region_headers import Bindings, add_terminator, parse_arrow_types, parse_bindings
 from ...syntax.typed_values import parse_typed_operands, print_typed_operands
-
-_INDEX = IndexType()
 
 
 def _resolve_assignments(
@@ -63,7 +62,7 @@ def parse_for(parser: Parser) -> Operation:
         pairs = parse_bindings(parser)
         types = parse_arrow_types(parser)
     arguments, operands = _resolve_assignments(parser, pairs, types, position)
-    kind = parser.parse_type() if parser.parse_optional_punctuation(":") else _INDEX
+    kind = parser.parse_type() if parser.parse_optional_punctuation(":") else INDEX
     limits = [parser.resolve_operand(bound, kind) for bound in bounds]
     body = _parse_region(parser, [induction.resolve(kind), *arguments])
     return scf.ForOp.create(
@@ -131,7 +130,7 @@ def print_execute_region(printer: Printer, operation: Operation) -> None:
 
 def parse_index_switch(parser: Parser) -> Operation:
     """Read a `scf.index_switch` after its name."""
-    selector = parser.parse_operand(_INDEX)
+    selector = parser.parse_operand(INDEX)
     attributes = parser.parse_optional_attr_dict()
     types: Sequence[Attribute] = ()
     if parser.parse_optional_punctuation("->"):
@@ -168,7 +167,7 @@ def parse_parallel(parser: Parser) -> Operation:
         )
         if len(bounds) != len(induction):
             parser.raise_error(f"expected {len(induction)} operands", position)
-        groups.append([parser.resolve_operand(bound, _INDEX) for bound in bounds])
+        groups.append([parser.resolve_operand(bound, INDEX) for bound in bounds])
     position = parser.pos
     initial: list[UnresolvedOperand] = []
     if parser.parse_optional_keyword("init"):
@@ -177,7 +176,7 @@ def parse_parallel(parser: Parser) -> Operation:
         )
     types = parse_arrow_types(parser)
     groups.append([*parser.resolve_operands(initial, types, position)])
-    body = parser.parse_region([each.resolve(_INDEX) for each in induction])
+    body = parser.parse_region([each.resolve(INDEX) for each in induction])
     add_terminator(body, scf.ReduceOp)
     return scf.ParallelOp.create(
         operands=[value for group in groups for value in group],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ....dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ....dialects.iree_tensor_ext import DispatchTensor
 from ....ir.diagnostics import OperationError
+from ....ir.index_lists import INDEX
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from .values import memory_type
 
@@ -30,7 +31,7 @@ class UnknownSizes:
 
     def placeholder(self, argument: SSAValue) -> SSAValue:
         """Return a placeholder for a size of an argument."""
-        op = UnrealizedConversionCastOp.create(operands=[], result_types=[IndexType()])
+        op = UnrealizedConversionCastOp.create(operands=[], result_types=[INDEX])
         self._placeholders.append((op, argument))
         return op.results[0]
 

@@ -16,7 +16,7 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.arith import CeilDivSIOp
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, TensorType
 from xdsl.dialects.tensor import CastOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
@@ -29,6 +29,7 @@ from ....dialects.linalg.region_ops import TransposeOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
+from ....ir.index_lists import INDEX
 from ....ir.locations import block_with, builder_before
 from ....ir.tensor_types import ranked, shape_of
 from ....tiling.packed_layouts import DYNAMIC_TILE, IDENTITY, PackedLayout, Swizzle
@@ -206,7 +207,7 @@ class PackedValues:
         if key not in self._queried_sizes:
             tensor = cast(Tensor, self._queried_types[layout])
             query = QueryTileSizesOp.build(
-                result_types=[[IndexType()] * len(tensor.get_shape())],
+                result_types=[[INDEX] * len(tensor.get_shape())],
                 properties={"tensor_type": tensor},
             )
             # The query returns sizes in the order of the layout's tiles, which cover all

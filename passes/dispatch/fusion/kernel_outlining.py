@@ -32,6 +32,7 @@ from ....dialects.shard.checks import DEVICES
 from ....dialects.stream.affinity import AFFINITY
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
+from ....ir.index_lists import INDEX
 from ....ir.locations import builder_before, located_builder, made_by
 from ....ir.regions import enclosing, inner_blocks, values_read, walk
 from ....ir.structural_hash import Structures
@@ -40,13 +41,7 @@ from ....ir.syntax.resource_directives import UNTIED, tied_operands
 from ....ir.tensor_types import ranked, shape_of
 from ...sizes.dimension_sizes import DimensionSizes
 from ...sizes.updated_tensors import updated_tensor
-from ...stream.kernels.bindings import (
-    FLOW,
-    INDEX,
-    KERNEL_OPERATIONS,
-    KernelOperations,
-    kernel_label,
-)
+from ...stream.kernels.bindings import FLOW, KERNEL_OPERATIONS, KernelOperations, kernel_label
 from .groups import FusionGroup
 from .iteration_space import is_elementwise
 from .operation_kinds import ENCODING_OPS, is_rematerialized

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
     ArrayAttr,
-    IndexType,
     IntegerAttr,
     IntegerType,
     NoneAttr,
@@ -27,6 +26,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from ....dialects.iree_encoding.attributes import EncodingAttr
 from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ....dialects.linalg.structured_view import StructuredView, structured_view
+from ....ir.index_lists import INDEX
 from ....ir.locations import made_by
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import LHS
@@ -82,7 +82,7 @@ def _encodings(
     numbers = [DYNAMIC_INDEX if size is None else size for size in sizes]
     return tuple(
         EncodingAttr(
-            IntegerAttr(operand, IndexType()),
+            IntegerAttr(operand, INDEX),
             StringAttr(kind),
             ArrayAttr(element_types),
             NoneAttr(),

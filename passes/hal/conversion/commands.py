@@ -10,7 +10,6 @@ from xdsl.dialects.arith import AndIOp, SelectOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
@@ -26,6 +25,7 @@ from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import CommandBufferType, ExecutableType
 from ....dialects.stream.types import CollectiveAttr as StreamCollectiveAttr
 from ....ir.diagnostics import OperationError
+from ....ir.index_lists import INDEX
 from ....ir.regions import outermost
 from ....ir.rules import Rules
 from ....ir.symbols import symbol_at
@@ -34,7 +34,6 @@ from .rules import NOT_FLAGS, HalBuilder, flags, reference, to_hal
 
 COMMANDS, EXECUTABLE = CommandBufferType(), ExecutableType()
 FORMAT = "hal.executable.format"
-INDEX = IndexType()
 WRITES = 2
 
 NESTING_COMMANDS = {"stream.cmd.concurrent": False, "stream.cmd.serial": True}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, i1, i32, i64
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.hal.targets import DEVICE
@@ -16,7 +16,7 @@ from ....dialects.stream.affinity import affinity_of, own_affinity
 from ....dialects.stream.types import lifetime_of
 from ....dialects.util.types import BufferType as HostBufferType
 from ....ir.diagnostics import OperationError
-from ....ir.index_lists import mixed_list
+from ....ir.index_lists import INDEX, mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import sizes_by_type
 from ....ir.tensor_types import require_ranked
@@ -24,7 +24,6 @@ from .rules import ALLOCATOR, FENCE, FOREVER, NOT_FLAGS, HalBuilder, flags, to_h
 
 BUFFER, VIEW = BufferType(), BufferViewType()
 CHANNEL, FILE, HOST_BUFFER = ChannelType(), FileType(), HostBufferType()
-INDEX = IndexType()
 DEFAULT_RANK = -1
 """The rank or number of participants of a channel that the runtime chooses."""
 USAGE = ("Transfer", "DispatchStorage")

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import constant_integer
+from ....ir.index_lists import INDEX
 from ....ir.locations import made_by, rebuilt
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
@@ -142,7 +143,7 @@ def tosa_reshape(chosen: OpSharding, operands: list[SSAValue]) -> Operation:
     """Emit a reshape whose shape operand is that of the shard."""
     maker = made_by(operands[1], "tosa.const_shape")
     if maker is not None and chosen.local_type.has_static_shape():
-        properties = {**maker.properties, "values": _local_shape(chosen, IndexType())}
+        properties = {**maker.properties, "values": _local_shape(chosen, INDEX)}
         constant = rebuilt(maker, [], maker.result_types, properties=properties)
         operands[1] = chosen.emitter.insert(constant)
     return copy_local(chosen, operands)

@@ -24,8 +24,8 @@ from xdsl.rewriter import Rewriter
 from ....dialects.shard.collectives import UpdateHaloOp
 from ....dialects.shard.grids import GridShapeOp
 from ....dialects.shard.process_arithmetic import ProcessArithmetic
-from ....ir.index import INDEX, IndexList, IndexOrInt
-from ....ir.index_lists import slice_properties, split_list
+from ....ir.index import IndexList, IndexOrInt
+from ....ir.index_lists import INDEX, slice_properties, split_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_offsets, halo

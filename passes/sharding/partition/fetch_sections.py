@@ -22,8 +22,8 @@ from xdsl.rewriter import InsertPoint
 
 from ....dialects.tensor.dialect import PadOp
 from ....ir.attribute_access import integers
-from ....ir.index import INDEX, IndexList, IndexOrInt
-from ....ir.index_lists import index_array, split_list
+from ....ir.index import IndexList, IndexOrInt
+from ....ir.index_lists import INDEX, index_array, split_list
 from ....ir.tensor_types import shape_of
 from ....sharding.factors import Window
 from ....sharding.grid import Grid

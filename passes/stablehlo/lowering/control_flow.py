@@ -15,9 +15,10 @@ from ....dialects.chlo.scan import ScanOp
 from ....ir.attribute_access import element_type, flag, integer
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
+from ....ir.index_lists import INDEX
 from ....ir.symbols import root_symbol
 from .element_types import TOKEN, converted, kind
-from .emitter import INDEX, Emitter
+from .emitter import Emitter
 from .lowering import Lowering, Tensors, tensor_rule
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.tensor import CollapseShapeOp, ConcatOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
@@ -21,6 +20,7 @@ from ....dialects.linalg.structured_view import structured_view
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import integer, integer_lists
 from ....ir.index import IndexOrInt
+from ....ir.index_lists import INDEX
 from ....ir.tensor_types import part_at, static_shape
 
 Element = tuple[SSAValue, list[IndexOrInt]]
@@ -52,7 +52,7 @@ def broadcast_origin(value: SSAValue) -> tuple[SSAValue, tuple[int, ...]] | None
     Dimensions of size 1 may be added or removed in between. Returns `None` if none is added.
     """
     rank = len(static_shape(value))
-    places = Block(arg_types=[IndexType()] * rank).args
+    places = Block(arg_types=[INDEX] * rank).args
     origin, indices = element_origin(value, places)
     found = tuple(places.index(each) for each in indices if each in places)
     return (origin, found) if len(found) == len(indices) < rank else None

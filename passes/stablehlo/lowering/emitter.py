@@ -39,11 +39,11 @@ from ....dialects.tensor.dialect import BitcastOp, PadOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shape
 from ....ir.attribute_access import element_type, is_splat
 from ....ir.index import IndexList, IndexOrInt, known
-from ....ir.index_lists import slice_properties
+from ....ir.index_lists import INDEX, slice_properties
 from ....ir.locations import made_by
 from ...sizes.matching_dimensions import matching_dimensions
 from .element_origins import element_origin
-from .scalar_emitter import BOOL, INDEX, ScalarEmitter
+from .scalar_emitter import BOOL, ScalarEmitter
 
 Body = Callable[["Emitter", Sequence[SSAValue]], Sequence[SSAValue]]
 """Emits a loop body: takes an emitter and the block arguments, and returns the yielded scalars."""

@@ -31,10 +31,10 @@ from ....dialects.arith.dialect import ExtendedArith
 from ....dialects.linalg.bodies import IndexOp
 from ....dialects.math import ExtendedMath
 from ....ir.index import BuilderIndices, IndexOrInt, known
+from ....ir.index_lists import INDEX
 from ....ir.locations import located_builder
 from .element_types import kind
 
-INDEX = IndexType()
 BOOL = IntegerType(1)
 
 

@@ -13,19 +13,11 @@ from ....dialects.stream import regions
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncSliceOp, AsyncUpdateOp
 from ....dialects.stream.types import TIMEPOINT, ResourceType
-from ....ir.index_lists import mixed_list
+from ....ir.index_lists import INDEX, mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
 from .host import Host, conversion
-from .stored_tensors import (
-    EXTERNAL,
-    INDEX,
-    TRANSIENT,
-    UNKNOWN,
-    PlacedBuilder,
-    StoredTensor,
-    transfer,
-)
+from .stored_tensors import EXTERNAL, TRANSIENT, UNKNOWN, PlacedBuilder, StoredTensor, transfer
 
 BUFFER_VIEW = "hal.buffer_view"
 

@@ -17,10 +17,11 @@ from ....dialects.stream.parameters import PARAMETER_OPS, parameter_operands
 from ....dialects.stream.types import STAGING
 from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
+from ....ir.index_lists import INDEX
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import element_of, ranked, require_ranked
 from .host import Host, conversion
-from .stored_tensors import INDEX, PlacedBuilder, StoredTensor, stored_from, transfer
+from .stored_tensors import PlacedBuilder, StoredTensor, stored_from, transfer
 
 
 @conversion("flow.tensor.alloca")

@@ -17,19 +17,12 @@ from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, Ini
 from ....dialects.util.types import UninitializedAttr
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
+from ....ir.index_lists import INDEX
 from ....ir.locations import builder_before, locate
 from ....ir.symbols import FreshNames, root_symbol, symbols_in, visibility
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
-from .stored_tensors import (
-    CONSTANT,
-    INDEX,
-    VARIABLE,
-    PlacedBuilder,
-    StoredTensor,
-    transfer,
-    zero_of,
-)
+from .stored_tensors import CONSTANT, VARIABLE, PlacedBuilder, StoredTensor, transfer, zero_of
 
 
 @dataclass(frozen=True, slots=True)

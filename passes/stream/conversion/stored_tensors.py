@@ -28,9 +28,9 @@ from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameter, NamedParameterAttr, ResourceType
 from ....ir.index import IndexOrInt, constant_index
+from ....ir.index_lists import INDEX
 from ....ir.syntax.resource_directives import dynamic_dimensions
 
-INDEX = IndexType()
 UNKNOWN = ResourceType(StringAttr("*"))
 CONSTANT = ResourceType(StringAttr("constant"))
 EXTERNAL = ResourceType(StringAttr("external"))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -29,9 +29,7 @@ from ....dialects.iree_tensor_ext import (
     FlowDispatchWorkloadOrdinalOp,
 )
 from ....dialects.stream import executables as stream
-from ....ir.index_lists import slice_properties
-
-INDEX = IndexType()
+from ....ir.index_lists import INDEX, slice_properties
 
 
 @dataclass(frozen=True, slots=True)

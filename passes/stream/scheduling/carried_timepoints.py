@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -32,13 +32,12 @@ from ....ir.host_programs import (
     host_operations_of,
     in_initializer,
 )
+from ....ir.index_lists import INDEX
 from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
 from ....ir.regions import detach_regions, inner_blocks
 from ....ir.symbols import FreshNames, defined_name, references_of, root_symbol, visibility
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
-
-INDEX = IndexType()
 
 STRUCTURES = frozenset({"scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while"})
 """Operations with regions, whose block arguments and results carry values."""
