@@ -9,14 +9,63 @@ Integers are read as signed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from . import intervals
+from .attribute_access import attribute, number_list
 from .intervals import Interval
+from .locations import made_by
 from .tensor_types import integer_width
 
 Rule = Callable[[Sequence[Interval]], Interval | None]
+
+MAX_DEPTH = 16
+"""Maximum depth of the chain of operations that is analysed."""
+MAX_ELEMENTS = 16
+"""Maximum number of elements of a constant that is analysed."""
+
+
+def range_of(value: SSAValue, known: dict[SSAValue, Interval], depth: int = 0) -> Interval:
+    """Return the range of an integer that constants, clamps and casts imply; caches in `known`."""
+    if value not in known:
+        found = None
+        if isinstance(value, OpResult) and depth < MAX_DEPTH:
+            found = _found(value.op, known, depth)
+        known[value] = within_type(found, value.type)
+    return known[value]
+
+
+def _found(operation: Operation, known: dict[SSAValue, Interval], depth: int) -> Interval | None:
+    """Return the range of an operation's result, ignoring overflow; `None` if unknown."""
+    if operation.name == "arith.constant":
+        return _ends(attribute(operation, "value"))
+    if operation.name == "tensor.extract":
+        source = made_by(operation.operands[0], "arith.constant")
+        return None if source is None else _found(source, known, depth)
+    return result_range(operation, lambda operand: range_of(operand, known, depth + 1))
+
+
+def _ends(constant: Attribute | None) -> Interval | None:
+    """Return the smallest and the largest element of a small integer constant."""
+    if isinstance(constant, IntegerAttr):
+        return Interval(constant.value.data, constant.value.data)
+    if not isinstance(constant, DenseIntOrFPElementsAttr):
+        return None
+    dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
+    numbers = number_list(dense) if len(dense) <= MAX_ELEMENTS else ()
+    return Interval(min(numbers), max(numbers)) if numbers else None
+
+
+def is_slice_inside(offset: Interval, size: int, stride: int, extent: int) -> bool:
+    """Return whether a slice is within a dimension at all of its offsets.
+
+    Negative numbers stand for unknown ones.
+    """
+    reach = (size - 1) * stride + 1 if size else 0
+    return size >= 0 and stride > 0 and extent >= 0 and offset.is_within(extent - reach + 1)
 
 
 def within_type(found: Interval | None, kind: Attribute) -> Interval:

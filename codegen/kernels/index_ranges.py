@@ -7,9 +7,9 @@ checked when the kernel runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr
+from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -17,17 +17,13 @@ from ...dialects.arith.divisions import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import integer, integers, operand_groups
 from ...ir.host_programs import CHOICES, CONTROL_FLOW
-from ...ir.integer_ranges import result_range, within_type
+from ...ir.index_lists import SLICE_LISTS, mixed_list
+from ...ir.integer_ranges import is_slice_inside, range_of, result_range, within_type
 from ...ir.intervals import Interval, affine_interval
-from ..scalar_ops.scalars import is_scalar_operation
 from .static_values import constant_attribute, shape_of
 
 LONGEST_LOOP = Interval(0, (1 << 62) - 1)
 """The indices of a loop of unknown length."""
-
-
-MAX_DEPTH = 16
-"""The longest chain of operations that is followed to bound an integer of the host."""
 
 
 def unproven(operation: Operation) -> frozenset[Operation]:
@@ -49,11 +45,24 @@ def unproven(operation: Operation) -> frozenset[Operation]:
 
 
 def is_proven_slice(operation: Operation) -> bool:
-    """Return whether a slice on the host, which is read, is in bounds whatever its offsets are.
+    """Return whether a slice on the host is in bounds whatever its offsets are, as clamped ones."""
+    known: dict[SSAValue, Interval] = {}
+    return _is_inside(operation, lambda offset: range_of(offset, known))
 
-    The sizes must be static, and the strides 1; offsets may be clamped.
-    """
-    return _HostRanges().is_safe(operation)
+
+def _is_inside(op: Operation, bound: Callable[[SSAValue], Interval]) -> bool:
+    """Return whether a slice with static sizes and strides is proven to be in bounds."""
+    position = int(op.name == "tensor.insert_slice")
+    whole = shape_of(op.operands[position])
+    given = operand_groups(op, op.operands)[1 + position]
+    offsets, sizes, strides = (integers(op, name) for name in SLICE_LISTS)
+    if any(len(each) != len(whole) for each in (offsets, sizes, strides)):
+        return False
+    ranges = (
+        Interval(each, each) if isinstance(each, int) else bound(each)
+        for each in mixed_list(offsets, given)
+    )
+    return all(map(is_slice_inside, ranges, sizes, strides, whole))
 
 
 def most_turns(operation: Operation) -> dict[Operation, int]:
@@ -149,7 +158,7 @@ class _Ranges:
             pairs = zip(indices, shape_of(tensor), strict=True)
             return all(size >= 0 and self.of(index).is_within(size) for index, size in pairs)
         if op.name in ("tensor.extract_slice", "tensor.insert_slice"):
-            return self._is_inside(op, op.name == "tensor.insert_slice")
+            return _is_inside(op, self.of)
         if op.name == "cf.assert":
             return False
         if op.name in INTEGER_DIVISIONS and is_scalar_code(op, self._operation):
@@ -163,41 +172,6 @@ class _Ranges:
                 affine_interval(affine_map.results[0], *self._arguments(op, affine_map)) is not None
             )
         return True
-
-    def _is_inside(self, op: Operation, position: bool) -> bool:
-        """Return whether a slice with static sizes and unit strides is proven to be in bounds."""
-        whole = shape_of(op.operands[position])
-        dynamic_offsets, *dynamic = operand_groups(op, op.operands)[1 + position :]
-        lists = [integers(op, f"static_{name}") for name in ("offsets", "sizes", "strides")]
-        if any(dynamic) or {*lists[2]} - {1} or any(len(each) != len(whole) for each in lists):
-            return False
-        given = iter(dynamic_offsets)
-        offsets = [
-            self.of(next(given)) if each == DYNAMIC_INDEX else Interval(each, each)
-            for each in lists[0]
-        ]
-        return all(
-            size >= 0 and offset.is_within(extent - size + 1)
-            for offset, size, extent in zip(offsets, lists[1], whole, strict=True)
-        )
-
-
-class _HostRanges(_Ranges):
-    """The ranges of integers outside of kernels, found from the operations that compute them."""
-
-    def __init__(self) -> None:
-        self._known: dict[SSAValue, Interval] = {}
-        self._depth = 0
-
-    def of(self, value: SSAValue) -> Interval:
-        """Return the range of an integer or index."""
-        owner = value.owner
-        if isinstance(owner, Operation) and value not in self._known and self._depth < MAX_DEPTH:
-            self._depth += 1
-            if is_scalar_operation(owner.name) and not owner.regions:
-                self.visit(owner)
-            self._depth -= 1
-        return super().of(value)
 
 
 def _index_ranges(sizes: Iterable[int | None]) -> list[Interval]:

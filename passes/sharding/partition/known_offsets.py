@@ -10,34 +10,18 @@ fits, whether the offset is an argument or a constant, as JAX's `dynamic_slice` 
 
 from __future__ import annotations
 
-from typing import Any, cast
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, ModuleOp, i32, i64
+from xdsl.ir import Operation, SSAValue
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    IntegerAttr,
-    ModuleOp,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-
-from ....ir.attribute_access import attribute, number_list
+from ....ir.attribute_access import number_list
 from ....ir.index_lists import SLICE_LISTS, mixed_list
-from ....ir.integer_ranges import result_range, within_type
+from ....ir.integer_ranges import is_slice_inside, range_of
 from ....ir.intervals import Interval
-from ....ir.locations import made_by
 from ....ir.regions import walk
 from ....ir.tensor_types import tensor_shape
 
 SLICED = {"tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1}
 """Operations that access a slice of a tensor, with the operand number of that tensor."""
-
-MAX_DEPTH = 16
-"""Maximum depth of the chain of operations that is analysed."""
-MAX_ELEMENTS = 16
-"""Maximum number of elements of a constant that is analysed."""
 
 
 def fold_known_offsets(module: ModuleOp) -> None:
@@ -62,10 +46,8 @@ def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Interval]) ->
         if isinstance(offset, int):
             continue
         found = range_of(offset, known)
-        size, stride = sizes[dimension], strides[dimension]
-        last = found.low + (size - 1) * stride
-        is_inside = min(found.low, size - 1, stride - 1) >= 0 and last < (extents[dimension] or 0)
-        if found.low == found.high and is_inside:
+        size, stride, extent = sizes[dimension], strides[dimension], extents[dimension] or 0
+        if found.low == found.high and is_slice_inside(found, size, stride, extent):
             numbers[dimension] = found.low
         else:
             kept.append(offset)
@@ -76,34 +58,3 @@ def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Interval]) ->
     if lengths := list(number_list(operation.properties.get("operandSegmentSizes"))):
         lengths[tensor + 1] = len(kept)
         operation.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, lengths)
-
-
-def range_of(value: SSAValue, known: dict[SSAValue, Interval], depth: int = 0) -> Interval:
-    """Return the range of an integer that constants, clamps and casts imply; caches in `known`."""
-    if value not in known:
-        found = None
-        if isinstance(value, OpResult) and depth < MAX_DEPTH:
-            found = _found(value.op, known, depth)
-        known[value] = within_type(found, value.type)
-    return known[value]
-
-
-def _found(operation: Operation, known: dict[SSAValue, Interval], depth: int) -> Interval | None:
-    """Return the range of an operation's result, ignoring overflow; `None` if unknown."""
-    if operation.name == "arith.constant":
-        return _ends(attribute(operation, "value"))
-    if operation.name == "tensor.extract":
-        source = made_by(operation.operands[0], "arith.constant")
-        return None if source is None else _found(source, known, depth)
-    return result_range(operation, lambda operand: range_of(operand, known, depth + 1))
-
-
-def _ends(constant: Attribute | None) -> Interval | None:
-    """Return the smallest and the largest element of a small integer constant."""
-    if isinstance(constant, IntegerAttr):
-        return Interval(constant.value.data, constant.value.data)
-    if not isinstance(constant, DenseIntOrFPElementsAttr):
-        return None
-    dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
-    numbers = number_list(dense) if len(dense) <= MAX_ELEMENTS else ()
-    return Interval(min(numbers), max(numbers)) if numbers else None
