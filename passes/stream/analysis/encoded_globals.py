@@ -10,7 +10,6 @@ makes `@w_encoded` one version of the constant `@w`, if both globals never chang
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
@@ -22,9 +21,10 @@ from ....dialects.iree_encoding.interfaces import Tensor, TensorEncoding, plain,
 from ....dialects.stream.affinity import TensorPhase
 from ....dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameterAttr
-from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
-from ....ir.symbols import root_symbol, symbols_in
+from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE
+from ....ir.symbols import root_symbol
 from ....ir.syntax.assembly_format import operand_index
+from ...general.global_accesses import global_accesses
 
 COPIES = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.transfer"})
 """Operations whose result has the bytes of their source, in the same layout."""
@@ -72,16 +72,7 @@ class EncodedGlobals:
     """The encoded globals of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self._globals = symbols_in(module, ("util.global",))
-        self._loads: dict[str, list[Operation]] = defaultdict(list)
-        self._stores: dict[str, list[Operation]] = defaultdict(list)
-        self._addressed: set[str] = set()
-        for operation in host_operations(module):
-            if operation.name in (GLOBAL_LOAD, GLOBAL_STORE):
-                found = self._loads if operation.name == GLOBAL_LOAD else self._stores
-                found[root_symbol(operation, "global")].append(operation)
-            elif operation.name == "util.global.address":
-                self._addressed.add(root_symbol(operation, "global"))
+        self._globals = global_accesses(module)
         self.sources: dict[tuple[str, ...], list[EncodedVersion]] = {}
         """Versions by their constant: a parameter, or the original global."""
         for initializer in module.body.block.ops:
@@ -103,7 +94,7 @@ class EncodedGlobals:
             return
         name = root_symbol(user, "global")
         source = self._source(encode.source)
-        if source and self._is_constant(name) and len(self._stores[name]) == 1:
+        if source and self._is_constant(name) and len(self._globals[name].stores) == 1:
             version = EncodedVersion(name, encode, size, tuple(copies), user)
             self.sources.setdefault(source, []).append(version)
 
@@ -119,11 +110,12 @@ class EncodedGlobals:
                     return ()
                 seen.add(name)
                 found = ("global", name)
-                if "initial_value" in self._globals[name].properties:
+                variable = self._globals[name]
+                if "initial_value" in variable.op.properties:
                     return found
-                if len(self._stores[name]) != 1:
+                if len(variable.stores) != 1:
                     return ()
-                value = self._stores[name][0].operands[0]
+                value = variable.stores[0].operands[0]
             elif operation.name in COPIES:
                 value = operation.operands[0]
             elif operation.name == "stream.tensor.constant":
@@ -136,15 +128,13 @@ class EncodedGlobals:
         return ()
 
     def _is_constant(self, name: str) -> bool:
-        variable = self._globals.get(name)
-        if variable is None or name in self._addressed:
-            return False
-        return "is_mutable" not in variable.properties
+        found = self._globals.get(name)
+        return found is not None and not found.others and "is_mutable" not in found.op.properties
 
     def readers(self, version: EncodedVersion) -> Readers:
         """Return the readers of a version."""
         readers = Readers()
-        pending: list[SSAValue] = [load.results[0] for load in self._loads[version.name]]
+        pending: list[SSAValue] = [load.results[0] for load in self._globals[version.name].loads]
         while pending:
             for use in tuple(pending.pop().uses):
                 pending += _read(version, use, readers)

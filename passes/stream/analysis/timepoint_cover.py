@@ -12,11 +12,12 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp
 from ....dialects.stream.types import TIMEPOINT
 from ....ir.graph_orders import postorder
-from ....ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
+from ....ir.host_programs import CALLS, GLOBAL_LOAD, host_operations
 from ....ir.locations import made_by
-from ....ir.symbols import root_symbol, symbols_in, visibility
+from ....ir.symbols import root_symbol, visibility
 from ....ir.syntax.assembly_format import values
 from ....ir.value_flow import function_with_argument, value_flow
+from ...general.global_accesses import global_accesses
 
 Timepoints = int
 """A set of timepoints, one bit each, as each timepoint of a chain covers all before it."""
@@ -42,7 +43,7 @@ class TimepointCover:
         for operation in self._operations:
             if isinstance(operation, TimepointJoinOp):
                 self._sources[operation.results[0]] += operation.operands
-        self._stored = _stored_timepoints(module, self._operations)
+        self._stored = _stored_timepoints(module)
         self._covered: dict[SSAValue, Timepoints] = {}
         self.immediate = self._find_immediate()
         """The timepoints that are reached from the start."""
@@ -120,21 +121,13 @@ class TimepointCover:
         return () if waiting is None else values(waiting, "await_timepoint")
 
 
-def _stored_timepoints(
-    module: ModuleOp, operations: Sequence[Operation]
-) -> Mapping[str, list[SSAValue]]:
+def _stored_timepoints(module: ModuleOp) -> Mapping[str, list[SSAValue]]:
     """Return all that private globals of timepoints may hold, except for immediate ones."""
-    stored: dict[str, list[SSAValue]] = {
-        name: []
-        for name, symbol in symbols_in(module, ("util.global",)).items()
-        if visibility(symbol) == "private" and symbol.properties.get("type") == TIMEPOINT
+    return {
+        name: [store.operands[0] for store in found.stores]
+        for name, found in global_accesses(module).items()
+        if found.is_private and found.op.properties.get("type") == TIMEPOINT
     }
-    for operation in operations:
-        if operation.name == GLOBAL_STORE:
-            stored.get(root_symbol(operation, "global"), []).append(operation.operands[0])
-        elif operation.name == "util.global.address":
-            stored.pop(root_symbol(operation, "global"), None)
-    return stored
 
 
 def _timepoints(operations: Sequence[Operation]) -> Iterator[SSAValue]:
