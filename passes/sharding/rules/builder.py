@@ -1,8 +1,8 @@
-"""Build factor rules: a builder, and the rules of elementwise and of same-rank operations."""
+"""Build factor rules: a builder, rules as einsums, and those of elementwise and same-rank ops."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
@@ -17,6 +17,7 @@ from ....sharding.factors import (
     Window,
 )
 from ....sharding.sharding import ReductionKind
+from .combiners import combiner_of
 
 
 def _nothing(value: SSAValue) -> list[DimensionFactors]:
@@ -113,6 +114,62 @@ class RuleBuilder:
         )
 
 
+Labels = Sequence[Hashable]
+"""One label for each dimension of a tensor. `None`, or no label, means that it has no factor."""
+
+
+def labelled_rule(
+    operation: Operation,
+    operands: Sequence[Labels],
+    results: Sequence[Labels],
+    *,
+    whole: Collection[Hashable] = (),
+    reduced: Collection[Hashable] = (),
+    shards: ShardRequirement | None = None,
+) -> FactorRule | None:
+    """Return the rule in which dimensions with the same label share a factor, as in an einsum.
+
+    `labelled_rule(op, ("mk", "kn"), ("mn",), reduced="k")` is the rule of a product. Labels in
+    `whole` need replication, and results are partial along those in `reduced`. An operand may have
+    extent 1 where others have more: it is broadcast along that dimension, which has no factor.
+
+    Returns `None` if a tensor has fewer dimensions than labels, or the reduction is not known.
+    """
+    extents: dict[Hashable, int | None] = {}
+    for values, all_labels in ((operation.results, results), (operation.operands, operands)):
+        made = set(extents)
+        for value, labels in zip(values, all_labels, strict=False):
+            shape = tensor_shape(value) or ()
+            if len(shape) < len(labels):
+                return None
+            for label, extent in zip(labels, shape, strict=False):
+                is_known = extents.get(label) is not None or (extent == 1 and label in made)
+                extents[label] = extents.get(label) if is_known else extent
+    extents.pop(None, None)
+    combiners = [combiner_of(operation, index) for index in range(len(results))] if reduced else []
+    kinds = [combiner.kind for combiner in combiners if combiner is not None]
+    if len(kinds) < len(combiners):
+        return None
+    builder = RuleBuilder(operation)
+    factors: dict[Hashable, int] = {}
+    for label, extent in extents.items():
+        kind = FactorKind.NEED_REPLICATION if label in whole else FactorKind.PASS_THROUGH
+        if label in reduced:
+            factors[label] = builder.reduction(extent, *kinds)
+        else:
+            factors[label] = builder.factor(extent, kind, shards=shards)
+    for index, labels in enumerate(results):
+        for dimension, label in enumerate(labels):
+            builder.result(index, dimension, *([] if label is None else [factors[label]]))
+    for index, labels in enumerate(operands):
+        shape = tensor_shape(operation.operands[index]) or ()
+        for dimension, label in enumerate(labels):
+            is_broadcast = shape[dimension] == 1 and extents[label] != 1
+            has_factor = label is not None and not is_broadcast
+            builder.operand(index, dimension, *([factors[label]] if has_factor else []))
+    return builder.build()
+
+
 def elementwise_rule(
     operation: Operation, count: int | None = None, per_channel: Sequence[int] = ()
 ) -> FactorRule | None:
@@ -124,34 +181,15 @@ def elementwise_rule(
     listed in `per_channel` are vectors along the result's last dimension. Returns `None` if ranks
     differ.
     """
-    builder = RuleBuilder(operation)
-    shapes = [tensor_shape(result) for result in operation.results]
-    shape = next((each for each in shapes if each is not None), None)
-    if shape is None:
-        return builder.build()
-    factors = [builder.factor(size) for size in shape]
-    for index, result_shape in enumerate(shapes):
-        if result_shape is None:
-            continue
-        if len(result_shape) != len(shape):
-            return None
-        builder.result_dimensions(index, [(factor,) for factor in factors])
-    for index, operand in enumerate(operation.operands[:count]):
-        operand_shape = tensor_shape(operand)
-        if not operand_shape:
-            continue
-        if len(operand_shape) != len(shape):
-            return None
-        builder.operand_dimensions(
-            index,
-            [
-                () if extent == 1 and full != 1 else (factor,)
-                for factor, extent, full in zip(factors, operand_shape, shape, strict=True)
-            ],
-        )
+    ranks = [len(tensor_shape(result) or ()) for result in operation.results]
+    rank = max(ranks, default=0)
+    operands = [range(len(tensor_shape(value) or ())) for value in operation.operands[:count]]
+    if {*ranks, *map(len, operands)} - {0, rank}:
+        return None
+    operands += [range(0)] * (len(operation.operands) - len(operands))
     for index in per_channel:
-        builder.operand(index, 0, factors[-1])
-    return builder.build()
+        operands[index] = range(rank - 1, rank)
+    return labelled_rule(operation, operands, [range(each) for each in ranks])
 
 
 StridedRead = tuple[int, int]

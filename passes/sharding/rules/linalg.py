@@ -22,7 +22,7 @@ from ....sharding.factors import (
     Window,
 )
 from ....sharding.sharding import ReductionKind
-from .builder import RuleBuilder
+from .builder import RuleBuilder, labelled_rule
 from .combiners import combiner_of
 from .registry import dialect_rule, sharding_rule
 
@@ -182,20 +182,11 @@ def structured_rule(operation: Operation) -> FactorRule | None:
 @sharding_rule("linalg.softmax")
 def softmax(operation: Operation) -> FactorRule | None:
     """Return the rule of a softmax: the normalised dimension is needed whole."""
-    shape = tensor_shape(operation.operands[0])
+    dimensions = range(len(tensor_shape(operation.operands[0]) or ()))
     normalised = optional_integer(operation, "dimension")
-    if shape is None or normalised is None or not operation.results:
+    if normalised is None or not operation.results:
         return None
-    builder = RuleBuilder(operation)
-    for dimension, size in enumerate(shape):
-        whole = dimension == normalised
-        factor = builder.factor(
-            size, FactorKind.NEED_REPLICATION if whole else FactorKind.PASS_THROUGH
-        )
-        builder.operand(0, dimension, factor)
-        builder.operand(1, dimension, factor)
-        builder.result(0, dimension, factor)
-    return builder.build()
+    return labelled_rule(operation, [dimensions] * 2, [dimensions], whole={normalised})
 
 
 def _packing_rule(

@@ -12,7 +12,7 @@ from ....ir.tensor_types import tensor_shape
 from ....sharding.collective_rows import COLLECTIVES
 from ....sharding.factors import FactorRule
 from ..annotations.access import MANUAL_ATTRIBUTE
-from .builder import RuleBuilder
+from .builder import labelled_rule
 from .registry import sharding_rule
 
 
@@ -28,11 +28,8 @@ def manual_collective(operation: Operation) -> FactorRule | None:
         return None
     row = COLLECTIVES[operation.name]
     changed = {integer(operation, name) for name in (row.divides, row.joins) if name}
-    builder = RuleBuilder(operation)
-    for dimension, size in enumerate(shape):
-        if dimension not in changed:
-            builder.shared(dimension, size)
-            continue
-        made = (tensor_shape(operation.results[0]) or ())[dimension]
-        builder.needs_replication(dimension, size, made)
-    return replace(builder.build(), reserved=frozenset(integers(operation, MANUAL_ATTRIBUTE)))
+    made = [("made", each) if each in changed else each for each in range(len(shape))]
+    whole = {label for each in changed for label in (each, ("made", each))}
+    rule = labelled_rule(operation, [range(len(shape))], [made], whole=whole)
+    reserved = frozenset(integers(operation, MANUAL_ATTRIBUTE))
+    return None if rule is None else replace(rule, reserved=reserved)

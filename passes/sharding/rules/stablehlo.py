@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 from ....ir.attribute_access import attribute, number_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorRule, ShardRequirement
-from .builder import RuleBuilder
+from .builder import labelled_rule
 from .registry import sharding_rule
 
 _MATRIX = 2
@@ -51,11 +51,7 @@ def _batched(operation: Operation, count: int) -> FactorRule | None:
     shapes = [tuple((tensor_shape(value) or ())[:count]) for value in values]
     if count < 1 or len(set(shapes)) != 1 or len(shapes[0]) != count:
         return None
-    rule = RuleBuilder(operation)
-    for dimension, extent in enumerate(shapes[0]):
-        factor = rule.factor(extent, shards=ShardRequirement.FILLED)
-        for index in range(len(operation.operands)):
-            rule.operand(index, dimension, factor)
-        for index in range(len(operation.results)):
-            rule.result(index, dimension, factor)
-    return rule.build()
+    operands, results = (
+        [range(count)] * len(each) for each in (operation.operands, operation.results)
+    )
+    return labelled_rule(operation, operands, results, shards=ShardRequirement.FILLED)

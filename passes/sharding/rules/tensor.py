@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -20,7 +21,7 @@ from ....ir.index_lists import SLICE_LISTS
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, ShardRequirement, Window
 from ..annotations.access import SHARD
-from .builder import RuleBuilder, elementwise_rule, same_rank_rule
+from .builder import RuleBuilder, elementwise_rule, labelled_rule, same_rank_rule
 from .registry import sharding_rule
 
 _REPLICATED = FactorKind.NEED_REPLICATION
@@ -41,25 +42,16 @@ def cast_rule(operation: Operation) -> FactorRule | None:
 @sharding_rule("tensor.dim", "tensor.rank")
 def size(operation: Operation) -> FactorRule | None:
     """Return a rule in which the operand may be split: sizes are those of the whole tensor."""
-    shape = tensor_shape(operation.operands[0])
-    if shape is None:
-        return None
-    builder = RuleBuilder(operation)
-    for dimension, extent in enumerate(shape):
-        builder.operand(0, dimension, builder.factor(extent))
-    return builder.build()
+    return labelled_rule(operation, [range(len(tensor_shape(operation.operands[0]) or ()))], ())
 
 
 @sharding_rule("tensor.extract", "tensor.from_elements", "tensor.insert")
 def element(operation: Operation) -> FactorRule | None:
     """Return a rule without splits: single elements are accessed at dynamic places."""
-    builder = RuleBuilder(operation)
-    for index, operand in enumerate(operation.operands):
-        for dimension, extent in enumerate(tensor_shape(operand) or ()):
-            builder.operand(index, dimension, builder.factor(extent, _REPLICATED))
-    for dimension, extent in enumerate(tensor_shape(operation.results[0]) or ()):
-        builder.result(0, dimension, builder.factor(extent, _REPLICATED))
-    return builder.build()
+    values = (*operation.operands, *operation.results)
+    labels = [[(value, each) for each in range(len(tensor_shape(value) or ()))] for value in values]
+    count = len(operation.operands)
+    return labelled_rule(operation, labels[:count], labels[count:], whole={*chain(*labels)})
 
 
 def joined_dimension(operation: Operation) -> int | None:
@@ -111,20 +103,12 @@ def gather(operation: Operation) -> FactorRule | None:
     shape = tensor_shape(operation.results[0])
     if source is None or indices is None or shape is None or looked_up is None:
         return None
-    builder = RuleBuilder(operation)
-    rows = len(indices) - 1
-    for dimension in range(rows):
-        builder.shared(dimension, indices[dimension], operand=1)
-    builder.operand(1, rows, builder.factor(indices[rows], _REPLICATED))
-    position, keeps = rows, len(shape) == rows + len(source)
-    for dimension, extent in enumerate(source):
-        if dimension in looked_up:
-            builder.operand(0, dimension, builder.factor(extent, _REPLICATED))
-            position += keeps
-        else:
-            builder.shared(dimension, extent, result=position)
-            position += 1
-    return builder.build()
+    rows = [("row", each) for each in range(len(indices) - 1)]
+    kept: list[int | None] = [each for each in range(len(source)) if each not in looked_up]
+    if len(shape) == len(rows) + len(source):
+        kept = [None if each in looked_up else each for each in range(len(source))]
+    labels = (range(len(source)), (*rows, "index"))
+    return labelled_rule(operation, labels, [(*rows, *kept)], whole={*looked_up, "index"})
 
 
 def reassociation(operation: Operation) -> list[list[int]] | None:

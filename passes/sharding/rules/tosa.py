@@ -12,9 +12,8 @@ from ....dialects.tosa.operation_kinds import (
 )
 from ....ir.attribute_access import optional_integer, optional_integers
 from ....ir.tensor_types import tensor_shape
-from ....sharding.factors import FactorKind, FactorRule
-from .builder import RuleBuilder, elementwise_rule, same_rank_rule
-from .combiners import combiner_of
+from ....sharding.factors import FactorRule
+from .builder import elementwise_rule, labelled_rule, same_rank_rule
 from .registry import sharding_rule
 
 sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))(elementwise_rule)
@@ -31,54 +30,30 @@ def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
 @sharding_rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
 def reduce(operation: Operation) -> FactorRule | None:
     """Return the rule of a reduction of dimension `axis` to extent 1; others pass through."""
-    shape, axis = tensor_shape(operation.operands[0]), optional_integer(operation, "axis")
-    combiner = combiner_of(operation, 0)
-    if shape is None or axis is None or combiner is None or not 0 <= axis < len(shape):
+    axis, dimensions = _axis_and_dimensions(operation)
+    kept = [None if each == axis else each for each in dimensions]
+    if axis not in dimensions:
         return None
-    builder = RuleBuilder(operation)
-    for dimension, size in enumerate(shape):
-        if dimension == axis:
-            builder.operand(0, dimension, builder.reduction(size, combiner.kind))
-        else:
-            builder.shared(dimension, size)
-    return builder.build()
+    return labelled_rule(operation, [dimensions], [kept], reduced={axis})
+
+
+def _axis_and_dimensions(operation: Operation) -> tuple[int | None, range]:
+    """Return the attribute `axis`, and the dimensions of the first operand."""
+    rank = len(tensor_shape(operation.operands[0]) or ())
+    return optional_integer(operation, "axis"), range(rank)
 
 
 @sharding_rule("tosa.matmul")
 def matmul(operation: Operation) -> FactorRule | None:
-    """Return the rule `([b, m, k], [b, k, n]) -> ([b, m, n])`; zero points are needed whole."""
-    left, right = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
-    result = tensor_shape(operation.results[0])
-    combiner = combiner_of(operation, 0)
-    if left is None or right is None or result is None or combiner is None:
-        return None
-    builder = RuleBuilder(operation)
-    batch, row, column = (builder.factor(size) for size in result)
-    inner = builder.reduction(left[2] if left[2] is not None else right[1], combiner.kind)
-    builder.operand_dimensions(
-        0, [() if left[0] == 1 and result[0] != 1 else (batch,), (row,), (inner,)]
-    )
-    builder.operand_dimensions(
-        1, [() if right[0] == 1 and result[0] != 1 else (batch,), (inner,), (column,)]
-    )
-    builder.result_dimensions(0, [(batch,), (row,), (column,)])
-    return builder.build()
-
-
-_REPLICATED = FactorKind.NEED_REPLICATION
+    """Return the rule of a batched product; zero points are needed whole."""
+    return labelled_rule(operation, ("bmk", "bkn"), ("bmn",), reduced="k")
 
 
 @sharding_rule("tosa.transpose")
 def transpose(operation: Operation) -> FactorRule | None:
     """Return the rule of a transpose: dimension `d` of the result is dimension `perms[d]`."""
-    shape, permutation = tensor_shape(operation.operands[0]), optional_integers(operation, "perms")
-    if shape is None or permutation is None:
-        return None
-    builder = RuleBuilder(operation)
-    factors = [builder.factor(size) for size in shape]
-    builder.operand_dimensions(0, [(factor,) for factor in factors])
-    builder.result_dimensions(0, [(factors[dimension],) for dimension in permutation])
-    return builder.build()
+    order = optional_integers(operation, "perms")
+    return None if order is None else labelled_rule(operation, [sorted(order)], [order])
 
 
 @sharding_rule("tosa.pad")
@@ -130,44 +105,26 @@ def reverse(operation: Operation) -> FactorRule | None:
 @sharding_rule("tosa.argmax")
 def argmax(operation: Operation) -> FactorRule | None:
     """Return the rule of an argmax: the searched dimension is needed whole, and dropped."""
-    shape, axis = tensor_shape(operation.operands[0]), optional_integer(operation, "axis")
-    if shape is None or axis is None:
+    axis, dimensions = _axis_and_dimensions(operation)
+    kept = [each for each in dimensions if each != axis]
+    if axis not in dimensions:
         return None
-    builder = RuleBuilder(operation)
-    for dimension, size in enumerate(shape):
-        if dimension == axis:
-            builder.operand(0, dimension, builder.factor(size, _REPLICATED))
-        else:
-            builder.shared(dimension, size, result=dimension - (dimension > axis))
-    return builder.build()
+    return labelled_rule(operation, [dimensions], [kept], whole={axis})
 
 
 @sharding_rule("tosa.gather")
 def gather(operation: Operation) -> FactorRule | None:
-    """Return the rule `([n, whole, c], [n, w]) -> ([n, w, c])`."""
-    values, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
-    if values is None or result is None:
-        return None
-    builder = RuleBuilder(operation)
-    batch, row, channel = (builder.factor(size) for size in result)
-    table = builder.factor(values[1], _REPLICATED)
-    builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
-    builder.operand_dimensions(1, [(batch,), (row,)])
-    builder.result_dimensions(0, [(batch,), (row,), (channel,)])
-    return builder.build()
+    """Return the rule of a look-up of rows in a table for each batch."""
+    return labelled_rule(operation, ("ntc", "nw"), ("nwc",), whole="t")
 
 
 @sharding_rule("tosa.scatter")
 def scatter(operation: Operation) -> FactorRule | None:
-    """Return the rule `([n, whole, c], [n, whole], [n, whole, c]) -> ([n, whole, c])`."""
-    values, rows = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
-    if values is None or rows is None:
-        return None
-    builder = RuleBuilder(operation)
-    batch, channel = builder.factor(values[0]), builder.factor(values[2])
-    table, row = builder.factor(values[1], _REPLICATED), builder.factor(rows[1], _REPLICATED)
-    builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
-    builder.operand_dimensions(1, [(batch,), (row,)])
-    builder.operand_dimensions(2, [(batch,), (row,), (channel,)])
-    builder.result_dimensions(0, [(batch,), (table,), (channel,)])
-    return builder.build()
+    """Return the rule of writes of rows to a table for each batch."""
+    return labelled_rule(operation, ("ntc", "nw", "nwc"), ("ntc",), whole="tw")
+
+
+@sharding_rule("tosa.resize")
+def resize(operation: Operation) -> FactorRule | None:
+    """Return the rule of a resize: images are needed whole, as windows depend on an operand."""
+    return labelled_rule(operation, ("nhwc",), ("nyxc",), whole="hwyx")

@@ -91,17 +91,3 @@ def pooling(operation: Operation) -> FactorRule | None:
     _images(builder, operation, image, result)
     builder.shared(len(image) - 1, image[-1])
     return builder.build()
-
-
-@sharding_rule("tosa.resize")
-def resize(operation: Operation) -> FactorRule | None:
-    """Return the rule of a resize: images are needed whole, as windows depend on an operand."""
-    image, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
-    if image is None or result is None or len(image) != 4 or len(result) != 4:
-        return None
-    builder = RuleBuilder(operation)
-    for dimension in (0, 3):
-        builder.shared(dimension, image[dimension])
-    for dimension in (1, 2):
-        builder.needs_replication(dimension, image[dimension], result[dimension])
-    return builder.build()

@@ -225,7 +225,7 @@ CASES = {
         "%r = tosa.transpose %x {perms = array<i32: 2, 0, 1>} "
         ": (tensor<2x4x8xf32>) -> tensor<8x2x4xf32>",
         "%x: tensor<2x4x8xf32>",
-        "([f0, f1, f2]) -> ([f2, f0, f1])",
+        "([f1, f2, f0]) -> ([f0, f1, f2])",
     ),
     "alloc_tensor": (
         "%r = bufferization.alloc_tensor() : tensor<4x6xf32>",
