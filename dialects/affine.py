@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, cast
 
 from xdsl.dialects.affine import Affine, YieldOp
 from xdsl.dialects.builtin import (
@@ -18,27 +17,26 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     prop_def,
     region_def,
-    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, RecursivelySpeculatable, RecursiveMemoryEffect
+from xdsl.traits import RecursivelySpeculatable, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
 from ..ir.dialect_extension import extended
-from ..ir.index_lists import INDEX
-from ..ir.syntax.assembly_format import Parsed, values
-from ..ir.syntax.region_headers import add_terminator, parse_types, print_types
+from ..ir.syntax.assembly_format import Parsed, Syntax, values
+from ..ir.syntax.operations import SyntaxOperation
+from ..ir.syntax.region_headers import add_terminator
 from ..ir.syntax.rows import PURE, Rows
 
 _FALSE = IntegerAttr(0, i1)
@@ -76,7 +74,7 @@ class Disjoint:
             printer.print_string(" disjoint")
 
 
-row = Rows("affine", {"basis": DenseArrayBase.constr(i64)})
+row = Rows("affine", {"basis": DenseArrayBase.constr(i64), "map": AffineMapAttr})
 
 DelinearizeIndexOp = row(
     "delinearize_index",
@@ -110,65 +108,71 @@ LinearizeIndexOp = row(
 )
 
 
-def _parse_arguments(parser: Parser) -> list[SSAValue]:
-    """Read `(%dimension, ...)[%symbol, ...]`, each list only if it is there."""
-    operands: list[SSAValue] = []
-    for delimiter in (parser.Delimiter.PAREN, parser.Delimiter.SQUARE):
-        unresolved = parser.parse_optional_comma_separated_list(
-            delimiter, parser.parse_unresolved_operand
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """`(%dimension, ...)[%symbol, ...]` for the map or set in a property, whose spaces they are."""
+
+    space: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        lists = (
+            parser.parse_optional_comma_separated_list(each, parser.parse_unresolved_operand)
+            for each in (parser.Delimiter.PAREN, parser.Delimiter.SQUARE)
         )
-        operands += [parser.resolve_operand(each, INDEX) for each in unresolved or ()]
-    return operands
+        parsed.operands["arguments"] = [operand for found in lists for operand in found or ()]
 
+    def print(self, printer: Printer, operation: Operation) -> None:
+        dimensions = self._space(operation).num_dims
+        with printer.in_parens():
+            printer.print_list(operation.operands[:dimensions], printer.print_ssa_value)
+        if operation.operands[dimensions:]:
+            with printer.in_square_brackets():
+                printer.print_list(operation.operands[dimensions:], printer.print_ssa_value)
 
-def _print_arguments(printer: Printer, arguments: Sequence[SSAValue], dimensions: int) -> None:
-    with printer.in_parens():
-        printer.print_list(arguments[:dimensions], printer.print_ssa_value)
-    if arguments[dimensions:]:
-        with printer.in_square_brackets():
-            printer.print_list(arguments[dimensions:], printer.print_ssa_value)
-
-
-@irdl_op_definition
-class MaxOp(IRDLOperation):
-    """Return the largest result of an affine map."""
-
-    name = "affine.max"
-
-    arguments = var_operand_def(IndexType)
-    map = prop_def(AffineMapAttr)
-    result = result_def(IndexType)
-
-    traits = traits_def(Pure())
-
-    # Custom parser: the map decides which operands are in parentheses and which in brackets.
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        affine_map = parser.parse_attribute()
-        return cls.create(
-            operands=_parse_arguments(parser),
-            result_types=[INDEX],
-            properties={"map": affine_map},
-            attributes=parser.parse_optional_attr_dict(),
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.map)
-        _print_arguments(printer, self.arguments, self.map.data.num_dims)
-        printer.print_op_attributes(self.attributes)
-
-    def verify_(self) -> None:
-        wanted = self.map.data.num_dims + self.map.data.num_symbols
-        if len(self.arguments) != wanted:
+    def verify(self, operation: Operation) -> None:
+        space = self._space(operation)
+        wanted = space.num_dims + space.num_symbols
+        if len(operation.operands) != wanted:
+            what = "affine map" if isinstance(space, AffineMap) else "integer set"
             raise VerifyException(
-                "operand count and affine map dimension and symbol count must match: "
-                f"{len(self.arguments)} and {wanted}"
+                f"operand count and {what} dimension and symbol count must match: "
+                f"{len(operation.operands)} and {wanted}"
             )
 
+    def _space(self, operation: Operation) -> AffineMap | AffineSet:
+        return cast("AffineMapAttr | AffineSetAttr", operation.properties[self.space]).data
+
+
+MaxOp = row(
+    "max",
+    "arguments* -> result | map:map",
+    (" $map", _Arguments("map"), " attr-dict"),
+    traits=PURE,
+    doc="Return the largest result of an affine map.",
+)
+
+
+class _Branches:
+    """`{...} else {...}`: terminators of regions without results and the second are optional."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        regions = [parser.parse_region()]
+        if parser.parse_optional_keyword("else") is not None:
+            regions.append(parser.parse_region())
+        for region in regions:
+            add_terminator(region, YieldOp)
+        parsed.regions.update(zip(("then_region", "else_region"), regions, strict=False))
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        first, second = operation.regions
+        printer.print_region(first, print_block_terminators=bool(operation.results))
+        if second.blocks:
+            printer.print_string(" else ")
+            printer.print_region(second, print_block_terminators=bool(operation.results))
+
 
 @irdl_op_definition
-class IfOp(IRDLOperation):
+class IfOp(SyntaxOperation):
     """Run one of two regions, the first where all constraints of an integer set hold.
 
     Without results there may be no second region.
@@ -184,48 +188,16 @@ class IfOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect(), RecursivelySpeculatable())
 
-    # Custom parser: the set decides which operands are in parentheses and which in brackets, and
-    # the terminators of regions without results are optional.
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        condition = parser.parse_attribute()
-        arguments = _parse_arguments(parser)
-        types = parse_types(parser) if parser.parse_optional_punctuation("->") else ()
-        regions = [parser.parse_region()]
-        has_else = parser.parse_optional_keyword("else") is not None
-        regions.append(parser.parse_region() if has_else else Region())
-        for region in regions[: 1 + has_else]:
-            add_terminator(region, YieldOp)
-        return cls.create(
-            operands=arguments,
-            result_types=types,
-            properties={"condition": condition},
-            attributes=parser.parse_optional_attr_dict(),
-            regions=regions,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.condition)
-        _print_arguments(printer, self.arguments, self.condition.data.num_dims)
-        if self.res:
-            printer.print_string(" -> ")
-            print_types(printer, self.res.types)
-        printer.print_string(" ")
-        printer.print_region(self.then_region, print_block_terminators=bool(self.res))
-        if self.else_region.blocks:
-            printer.print_string(" else ")
-            printer.print_region(self.else_region, print_block_terminators=bool(self.res))
-        printer.print_op_attributes(self.attributes)
+    SYNTAX: ClassVar[Syntax] = (
+        " $condition",
+        _Arguments("condition"),
+        "( -> result-types($res))? ",
+        _Branches(),
+        " attr-dict",
+    )
 
     def verify_(self) -> None:
-        space = self.condition.data
-        wanted = space.num_dims + space.num_symbols
-        if len(self.arguments) != wanted:
-            raise VerifyException(
-                "operand count and integer set dimension and symbol count must match: "
-                f"{len(self.arguments)} and {wanted}"
-            )
+        super().verify_()
         if self.res and not self.else_region.blocks:
             raise VerifyException("has results, but no else region")
 

@@ -8,7 +8,7 @@ followed by one dimension per tile size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -33,8 +32,6 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -42,16 +39,8 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Syntax, values
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.region_headers import parse_arrow_types
 from ...ir.tensor_types import shape_text, shapes_agree, verify_ranked_tensor
-from .base import (
-    DestinationEffects,
-    parse_input_and_output,
-    print_operand_group,
-    print_result_types,
-    print_sorted_attributes,
-    tensor_types,
-)
+from .base import DestinationEffects, tensor_types
 from .checks import verify_destinations
 
 PACKED_LAYOUT = (
@@ -272,7 +261,7 @@ def _layout_properties(
 
 
 @irdl_op_definition
-class SoftmaxOp(IRDLOperation):
+class SoftmaxOp(SyntaxOperation):
     """Compute exp(x - max(x)) / sum(exp(x - max(x))) along one dimension.
 
     Input and output have the same shape.
@@ -294,29 +283,13 @@ class SoftmaxOp(IRDLOperation):
             properties={"dimension": IntegerAttr(dimension, i64)},
         )
 
-    # Custom parser: `ins` and `outs` each hold operands with their types.
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_keyword("dimension")
-        with parser.in_parens():
-            dimension = parser.parse_integer()
-        operands = parse_input_and_output(parser)
-        return cls.create(
-            operands=operands,
-            result_types=parse_arrow_types(parser),
-            properties={"dimension": IntegerAttr(dimension, i64)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        print_sorted_attributes(printer, self.attributes)
-        printer.print_string(f" dimension({self.dimension.value.data})")
-        print_operand_group(printer, "ins", (self.input,))
-        print_operand_group(printer, "outs", (self.output,))
-        print_result_types(printer, self)
+    SYNTAX: ClassVar[Syntax] = (
+        " attr-dict dimension(signed-int($dimension)) ins($input : type($input))"
+        " outs($output : type($output))( -> result-types($res))?"
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         verify_destinations(self, 1)
         input_type, output_type = self.input.type, self.output.type
         if not isinstance(input_type, ShapedType) or not isinstance(output_type, ShapedType):

@@ -150,27 +150,22 @@ def _print_regions(printer: Printer, operation: Operation) -> None:
 # Values that are no tensors ----------------------------------------------------------------------
 
 
-class _ListSyntax(IRDLOperation):
-    """`{note = 1 : i32} %a, %b : t, u`, or `()` for no values: results have the operands' types."""
+def _parse_list(parser: Parser, parsed: Parsed) -> None:
+    """Read `%a, %b : t, u`, or `()` for no values; results have the operands' types."""
+    if parser.parse_optional_punctuation("(") is not None:
+        parser.parse_punctuation(")")
+        return
+    operands, types = parse_typed_operands(parser)
+    parsed.operands["operands_"] = operands
+    parsed.types |= dict.fromkeys(("operands_", "results_"), types)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        attributes = parser.parse_optional_attr_dict()
-        if parser.parse_optional_punctuation("("):
-            parser.parse_punctuation(")")
-            return cls.create(attributes=attributes)
-        values, types = parse_typed_operands(parser)
-        operands = parser.resolve_operands(values, types, position)
-        return cls.create(operands=operands, result_types=types, attributes=attributes)
 
-    def print(self, printer: Printer) -> None:
-        printer.print_op_attributes(self.attributes)
-        if not self.operands:
-            printer.print_string("()")
-            return
+def _print_list(printer: Printer, operation: Operation) -> None:
+    if operation.operands:
         printer.print_string(" ")
-        print_typed_operands(printer, self.operands)
+        print_typed_operands(printer, operation.operands)
+    else:
+        printer.print_string("()")
 
 
 def _verify_barrier(operation: Operation) -> None:
@@ -295,33 +290,16 @@ def _verify_layouts(found: Attribute, types: Sequence[Attribute]) -> None:
             raise VerifyException(f"expected a permutation of {rank} dimensions, got {layout}")
 
 
-class _OneTypeSyntax(IRDLOperation):
-    """`%a, %b : t`: the type of the result, which implies the types of the operands."""
+def _parse_tuple_type(parser: Parser, parsed: Parsed) -> None:
+    """Read the type of a tuple, which implies the types of the operands."""
+    position, type_ = parser.pos, parser.parse_type()
+    if not isinstance(type_, TupleType):
+        parser.raise_error("expected a tuple", position)
+    parsed.types |= {"val": [*_members(type_)], "result": [type_]}
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        values = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        types = [type_] * len(values or [])
-        if cls.name == "stablehlo.tuple":
-            members = getattr(type_, "types", None)
-            if members is None:
-                parser.raise_error("expected a tuple", position)
-            types = members.data
-        operands = parser.resolve_operands(values or [], types, position)
-        return cls.create(operands=operands, result_types=[type_], attributes=attributes)
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.results[0].type)
+def _print_tuple_type(printer: Printer, operation: Operation) -> None:
+    printer.print_attribute(operation.result_types[0])
 
 
 class _CallEffects(MemoryEffect):
@@ -371,11 +349,21 @@ ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.optimization_barrier",
         "operands_* -> results_*",
+        (" attr-dict", Custom(_parse_list, _print_list)),
         verify=_verify_barrier,
-        base=_ListSyntax,
     ),
-    define("stablehlo.after_all", "inputs* -> result", verify=_verify_tokens, base=_OneTypeSyntax),
-    define("stablehlo.tuple", "val* -> result", verify=_verify_tuple, base=_OneTypeSyntax),
+    define(
+        "stablehlo.after_all",
+        "inputs* -> result",
+        " $inputs attr-dict : type($result, $inputs)",
+        verify=_verify_tokens,
+    ),
+    define(
+        "stablehlo.tuple",
+        "val* -> result",
+        (" $val attr-dict : ", Custom(_parse_tuple_type, _print_tuple_type)),
+        verify=_verify_tuple,
+    ),
     define(
         "stablehlo.get_tuple_element",
         "operand -> result | index:i32attr",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -22,7 +22,9 @@ from xdsl.traits import IsTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type
-from ...ir.syntax.region_headers import parse_bindings, parse_types, print_bindings, print_types
+from ...ir.syntax.assembly_format import Parsed, Syntax, values
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.syntax.rows import PURE, Rows
 
 YieldOp = Rows("tosa", {}, default="any")(
@@ -61,8 +63,20 @@ def _verify_types(found: Sequence[Attribute], expected: Sequence[Attribute], wha
         )
 
 
+class _InputBindings:
+    """` (%inner = %outer, ...)`, or nothing: names that the regions do not declare as arguments."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.operands["inputs"] = [operand for _, operand in parse_bindings(parser)]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if inputs := values(operation, "inputs"):
+            printer.print_string(" ")
+            print_bindings(printer, operation.regions[0].block.args, inputs)
+
+
 @irdl_op_definition
-class IfOp(IRDLOperation):
+class IfOp(SyntaxOperation):
     """Run one of two regions, depending on a tensor of i1.
 
     Both regions take the inputs as arguments and yield values of the result types.
@@ -78,57 +92,15 @@ class IfOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
-    # Custom parser: the header binds names that the regions do not declare as arguments.
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        condition = parser.parse_unresolved_operand()
-        bindings = parse_bindings(parser)
-        unresolved = [operand for _, operand in bindings]
-        parser.parse_punctuation(":")
-        condition_type = parser.parse_type()
-        position = parser.pos
-        input_types: Sequence[Attribute] = ()
-        if unresolved:
-            input_types = parser.parse_comma_separated_list(
-                parser.Delimiter.PAREN, parser.parse_type
-            )
-        parser.parse_punctuation("->")
-        result_types = parse_types(parser)
-        operands = (
-            parser.resolve_operand(condition, condition_type),
-            *parser.resolve_operands(unresolved, input_types, position),
-        )
-        then_region = parser.parse_region()
-        parser.parse_keyword("else")
-        else_region = parser.parse_region()
-        return cls.create(
-            operands=operands,
-            result_types=result_types,
-            attributes=parser.parse_optional_attr_dict(),
-            regions=[then_region, else_region],
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.condition)
-        if self.inputs:
-            printer.print_string(" ")
-            print_bindings(printer, self.then_region.block.args, self.inputs)
-        printer.print_string(" : ")
-        printer.print_attribute(self.condition.type)
-        if self.inputs:
-            printer.print_string(" ")
-            with printer.in_parens():
-                printer.print_list(self.inputs.types, printer.print_attribute)
-        printer.print_string(" -> ")
-        print_types(printer, self.result_types)
-        printer.print_string(" ")
-        printer.print_region(self.then_region)
-        printer.print_string(" else ")
-        printer.print_region(self.else_region)
-        printer.print_op_attributes(self.attributes)
+    SYNTAX: ClassVar[Syntax] = (
+        " $condition",
+        _InputBindings(),
+        " : type($condition)( (type($inputs)))? -> result-types($outputs)"
+        " $then_region else $else_region attr-dict",
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         if element_type(self.condition.type) != i1:
             raise VerifyException(
                 f"expected a tensor of i1 as condition, got '{self.condition.type}'"

@@ -259,7 +259,7 @@ func.func @barrier(%a: tensor<2xf32>) {
 // -----
 
 func.func @after_a_tensor(%a: tensor<2xf32>) {
-  // expected-error @+1 {{expected tokens, got tensor<2xf32>}}
+  // expected-error @+1 {{expected result, inputs to have the same type, found !stablehlo.token and tensor<2xf32>}}
   %0 = "stablehlo.after_all"(%a) : (tensor<2xf32>) -> !stablehlo.token
   return
 }
