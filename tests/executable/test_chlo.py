@@ -325,3 +325,19 @@ def test_inverse_functions_of_infinities_beside_numbers_and_nan(backend: str) ->
             np.testing.assert_allclose(one, other, rtol=1e-15)
             known = ~np.isnan(other)
             np.testing.assert_array_equal(np.signbit(one[known]), np.signbit(other[known]))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize("element", ["i8", "ui16", "i32", "i64", "ui64"])
+def test_upper_half_of_products(element: str, backend: str) -> None:
+    kind, width = f"tensor<50x{element}>", int(element.lstrip("ui"))
+    dtype = np.dtype(f"{'uint' if element.startswith('u') else 'int'}{width}")
+    text = f"""
+func.func @main(%a: {kind}, %b: {kind}) -> {kind} {{
+  %0 = chlo.mulhi %a, %b : {kind}, {kind} -> {kind}
+  return %0 : {kind}
+}}"""
+    random, limits = np.random.default_rng(1), np.iinfo(dtype)
+    a, b = (random.integers(limits.min, limits.max, 50, dtype, endpoint=True) for _ in range(2))
+    (found,) = api.compile(text, backend=backend)["main"].run([a, b])
+    assert found.tolist() == [(int(x) * int(y)) >> width for x, y in zip(a, b, strict=True)]

@@ -304,7 +304,8 @@ def function_rule(name: str, real: Compute, of_complex: Compute | None = None) -
         return in_single(e, args, real)
 
 
-def _operation(name: str) -> Compute:
+def operation(name: str) -> Compute:
+    """Return an operation on scalars as a function of an emitter and scalars."""
     return lambda e, values: e.op(name, *values)
 
 
@@ -321,9 +322,9 @@ for _name, _function in (
     ("tan", "tan"),
     ("tanh", "tanh"),
 ):
-    _of_complex = _operation(f"complex.{_function}")
-    function_rule(f"stablehlo.{_name}", _operation(f"math.{_function}"), _of_complex)
-function_rule("stablehlo.cbrt", _operation("math.cbrt"))
+    _of_complex = operation(f"complex.{_function}")
+    function_rule(f"stablehlo.{_name}", operation(f"math.{_function}"), _of_complex)
+function_rule("stablehlo.cbrt", operation("math.cbrt"))
 
 
 def logistic(x: FloatExpr) -> FloatExpr:

@@ -15,7 +15,7 @@ from ....ir.diagnostics import OperationError
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Scalars, scalar_rule
-from .arithmetic import Compute, function_rule, parts
+from .arithmetic import Compute, function_rule, operation, parts
 from .float_expressions import FloatExpr, on_scalars
 
 Pair = tuple[FloatExpr, FloatExpr]
@@ -43,19 +43,6 @@ def _largest(x: FloatExpr) -> float:
 # Inverse trigonometric and hyperbolic functions --------------------------------------------------
 
 
-def _acos(x: FloatExpr) -> FloatExpr:
-    return ((1.0 - x) * (1.0 + x)).apply("math.sqrt").apply("math.atan2", x)
-
-
-def _asin(x: FloatExpr) -> FloatExpr:
-    half = x.apply("math.atan2", 1.0 + ((1.0 - x) * (1.0 + x)).apply("math.sqrt"))
-    return half + half
-
-
-def _atan(x: FloatExpr) -> FloatExpr:
-    return x.apply("math.atan2", 1.0)
-
-
 def _acosh(x: FloatExpr) -> FloatExpr:
     far = math.log(2.0) + x.apply("math.log")
     below, above = (x - 1.0).apply("math.sqrt"), (x + 1.0).apply("math.sqrt")
@@ -75,19 +62,6 @@ def _asinh(x: FloatExpr) -> FloatExpr:
 def _atanh(x: FloatExpr) -> FloatExpr:
     inside = (x.apply("math.log1p") - (-x).apply("math.log1p")) * 0.5
     return x.of(math.nan).where(abs(x).compare("ogt", 1.0), inside)
-
-
-def _cosh(x: FloatExpr) -> FloatExpr:
-    half = math.log(0.5)
-    return (x + half).apply("math.exp") + (half - x).apply("math.exp")
-
-
-def _sinh(x: FloatExpr) -> FloatExpr:
-    half = math.log(0.5)
-    far = (x + half).apply("math.exp") - (half - x).apply("math.exp")
-    power = x.apply("math.expm1")
-    near = 0.5 * (power + power / (power + 1.0))
-    return near.where(abs(x).compare("olt", 1.0), far)
 
 
 def _square(x: FloatExpr) -> FloatExpr:
@@ -246,14 +220,17 @@ def _asin_acos_kernel(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 
 for _name, _formula, _complex_formula in (
-    ("acos", _acos, _complex_acos),
     ("acosh", _acosh, _complex_acosh),
-    ("asin", _asin, _complex_asin),
     ("asinh", _asinh, _complex_asinh),
-    ("atan", _atan, _complex_atan),
     ("atanh", _atanh, _complex_atanh),
-    ("cosh", _cosh, _complex_cosh),
-    ("sinh", _sinh, _complex_sinh),
     ("square", _square, _complex_square),
 ):
     function_rule(f"chlo.{_name}", on_scalars(_formula), _on_complex(_complex_formula))
+for _name, _complex_formula in (
+    ("acos", _complex_acos),
+    ("asin", _complex_asin),
+    ("atan", _complex_atan),
+    ("cosh", _complex_cosh),
+    ("sinh", _complex_sinh),
+):
+    function_rule(f"chlo.{_name}", operation(f"math.{_name}"), _on_complex(_complex_formula))

@@ -6,8 +6,8 @@ Floats narrower than f32 are computed in f32.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+from xdsl.dialects.arith import MulSIExtendedOp, MulUIExtendedOp
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
@@ -15,10 +15,11 @@ from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Scalars, scalar_rule
 from . import coefficients as c
-from .arithmetic import function_rule, integer_constant
+from .arithmetic import function_rule, operation
 from .float_expressions import FloatExpr, chebyshev, on_scalars, polynomial
 
 scalar_rule("chlo.tan")(scalar_rule["stablehlo.tan"])
+function_rule("chlo.erf", operation("math.erf"))
 
 
 @scalar_rule("chlo.conj")
@@ -27,21 +28,6 @@ def _conj(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 
 # Error functions ---------------------------------------------------------------------------------
-
-
-def _erf(x: FloatExpr) -> FloatExpr:
-    if kind(x.type).width == 64:
-        return x.apply("math.erf")
-    near = _clamp(x, -4.0, 4.0)
-    square = near * near
-    ratio = (
-        near * polynomial(square, c.ERF_NUMERATOR_F32) / polynomial(square, c.ERF_DENOMINATOR_F32)
-    )
-    return _clamp(ratio, -1.0, 1.0)
-
-
-def _clamp(x: FloatExpr, low: float, high: float) -> FloatExpr:
-    return x.apply("arith.maximumf", low).apply("arith.minimumf", high)
 
 
 def _erfc(x: FloatExpr) -> FloatExpr:
@@ -205,7 +191,6 @@ def _polygamma(n: FloatExpr, x: FloatExpr) -> FloatExpr:
 
 
 for _name, _formula in (
-    ("erf", _erf),
     ("erfc", _erfc),
     ("erf_inv", _erf_inv),
     ("lgamma", _lgamma),
@@ -257,32 +242,6 @@ def _is_infinite(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 @scalar_rule("chlo.mulhi")
 def _mulhi(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Emit the upper half of a product of integers."""
-    element = operand_kind(op)
-    if element.width > 32:
-        signed = element.name == "signed"
-        return _wide_high(e, args, signed)
-    wide = IntegerType(2 * element.width)
-    extend = "arith.extsi" if element.name == "signed" else "arith.extui"
-    first, second = (e.op(extend, each, to=wide) for each in args)
-    product = e.op("arith.muli", first, second)
-    shifted = e.op("arith.shrui", product, e.constant(element.width, wide))
-    return e.op("arith.trunci", shifted, to=element.type)
-
-
-def _wide_high(e: Emitter, args: Sequence[SSAValue], signed: bool) -> SSAValue:
-    """Emit the upper half of a 64-bit product from products of 32-bit halves."""
-    mask, half = integer_constant(e, (1 << 32) - 1, args[0]), integer_constant(e, 32, args[0])
-    a0, b0 = (e.op("arith.andi", each, mask) for each in args)
-    a1, b1 = (e.op("arith.shrui", each, half) for each in args)
-    low = e.op("arith.shrui", e.op("arith.muli", a0, b0), half)
-    first = e.op("arith.addi", e.op("arith.muli", a1, b0), low)
-    second = e.op("arith.addi", e.op("arith.muli", a0, b1), e.op("arith.andi", first, mask))
-    high = e.op("arith.addi", e.op("arith.muli", a1, b1), e.op("arith.shrui", first, half))
-    high = e.op("arith.addi", high, e.op("arith.shrui", second, half))
-    if not signed:
-        return high
-    none = integer_constant(e, 0, args[0])
-    for one, other in (args, args[::-1]):
-        negative = e.compare_integers("slt", one, none)
-        high = e.op("arith.subi", high, e.select(negative, other, none))
-    return high
+    signed = operand_kind(op).name == "signed"
+    multiply = MulSIExtendedOp if signed else MulUIExtendedOp
+    return e.add_op(multiply(args[0], args[1])).results[1]
