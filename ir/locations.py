@@ -76,6 +76,13 @@ def made_by(value: SSAValue, *names: str) -> Operation | None:
     return owner if isinstance(owner, Operation) and owner.name in names else None
 
 
+def source_behind(value: SSAValue, *names: str) -> SSAValue:
+    """Return the value to which operations with these names are applied, one after the other."""
+    while (maker := made_by(value, *names)) is not None:
+        value = maker.operands[0]
+    return value
+
+
 def builder_before(origin: Operation) -> Builder:
     """Return a builder before `origin` whose operations get its location."""
     return located_builder(InsertPoint.before(origin), origin)

@@ -33,7 +33,7 @@ from ....dialects.stream.affinity import AFFINITY
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
 from ....ir.index_lists import INDEX
-from ....ir.locations import builder_before, located_builder, made_by
+from ....ir.locations import builder_before, located_builder, source_behind
 from ....ir.regions import enclosing, inner_blocks, values_read, walk
 from ....ir.structural_hash import Structures
 from ....ir.symbols import FreshNames, defined_name, symbols_in
@@ -185,13 +185,7 @@ def _depends_on_data(operation: Operation) -> bool:
     if operation.name not in ("tensor.extract", "tensor.insert"):
         return operation.name == "check.agree"
     indices = operation.operands[1 if operation.name == "tensor.extract" else 2 :]
-    return any(isinstance(_uncast(index), BlockArgument) for index in indices)
-
-
-def _uncast(value: SSAValue) -> SSAValue:
-    while (maker := made_by(value, *_CASTS)) is not None:
-        value = maker.operands[0]
-    return value
+    return any(isinstance(source_behind(index, *_CASTS), BlockArgument) for index in indices)
 
 
 class Interface:

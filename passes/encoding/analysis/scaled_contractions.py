@@ -27,7 +27,7 @@ from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import StructuredView, structured_view
 from ....ir.graph_orders import postorder
 from ....ir.linear_forms import loops_of
-from ....ir.locations import block_with, builder_before, made_by, maker_of, rebuilt
+from ....ir.locations import block_with, builder_before, made_by, maker_of, rebuilt, source_behind
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import RESULT, ContractionOperand
 from ...sizes.dimension_sizes import DimensionSizes, Size
@@ -155,12 +155,7 @@ def _is_plain(factor: Sequence[Term]) -> bool:
     """Return whether a factor is a tensor's element, unchanged or widened."""
     if len(factor) != 1 or len(factor[0].inputs) != 1:
         return False
-    value = factor[0].value
-    while isinstance(owner := value.owner, Operation):
-        if owner.name not in WIDENING:
-            return False
-        value = owner.operands[0]
-    return True
+    return not isinstance(source_behind(factor[0].value, *WIDENING).owner, Operation)
 
 
 def _pays(view: StructuredView, factors: tuple[list[Term], list[Term]]) -> bool:

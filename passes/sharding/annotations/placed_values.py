@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ....dialects.shard.boundary import Boundary, boundary_of
-from ....ir.locations import made_by
+from ....ir.locations import source_behind
 from ....ir.tensor_types import Shape, shape_of, tensor_shape
 from ....ir.text.print_style import PrintStyle
 from ....ir.text.printer import ModulePrinter
@@ -74,10 +74,8 @@ def _of_boundary(value: str, boundary: Boundary | None) -> Iterator[Placed]:
 
 def _of_annotation(operation: Operation, printer: ModulePrinter, table: ShardingTable) -> Placed:
     annotation = annotation_of(operation, table)
-    source = annotation.source
     # In a chain of annotations the annotated tensor is the source of the first one.
-    while (inner := made_by(source, SHARD)) is not None:
-        source = inner.operands[0]
+    source = source_behind(annotation.source, SHARD)
     shape = tensor_shape(annotation.source) or ()
     return printer.value_text(source), shape, annotation.sharding
 

@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineExpr
 from ....dialects.identities import ANNOTATIONS
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ....dialects.tosa.operation_kinds import ELEMENTWISE, LEADING_OPERANDS
-from ....ir.locations import made_by
+from ....ir.locations import source_behind
 from ....ir.tensor_types import ranked
 
 ShapeOf = Callable[[SSAValue], Sequence[int] | None]
@@ -199,9 +199,7 @@ def memory_values(operation: Operation) -> tuple[tuple[SSAValue, ...], tuple[SSA
 
 def unannotated(value: SSAValue) -> SSAValue:
     """Return the value behind a chain of annotations, which holds the memory."""
-    while (annotation := made_by(value, *ANNOTATIONS)) is not None:
-        value = annotation.operands[0]
-    return value
+    return source_behind(value, *ANNOTATIONS)
 
 
 def _is_in_memory(value: SSAValue) -> bool:

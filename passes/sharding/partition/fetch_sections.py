@@ -24,6 +24,7 @@ from ....dialects.tensor.dialect import PadOp
 from ....ir.attribute_access import integers
 from ....ir.index import IndexList, IndexOrInt
 from ....ir.index_lists import INDEX, index_array, split_list
+from ....ir.locations import source_behind
 from ....ir.tensor_types import shape_of
 from ....sharding.factors import Window
 from ....sharding.grid import Grid
@@ -84,9 +85,7 @@ class _Fetch:
 
     def value(self) -> SSAValue:
         """Emit the sections, from the source if the tensor is a padded or sliced one."""
-        operation = self.original.owner
-        while isinstance(operation, Operation) and operation.name == SHARD:
-            operation = operation.operands[0].owner
+        operation = source_behind(self.original, SHARD).owner
         may_pass = self.passed < LONGEST_CHAIN and not self.sharding.partials
         if isinstance(operation, Operation) and may_pass:
             windows = self._shifted_reads(operation)

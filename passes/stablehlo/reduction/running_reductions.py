@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.windows import Window
 from ....ir.attribute_access import attribute, element_type, is_splat
+from ....ir.locations import source_behind
 from ..data_movement.shapes import pad
 from ..lowering.element_types import Kind, kind
 from ..lowering.emitter import Body, Emitter, dims, dims_but, number_of, shape
@@ -63,9 +64,7 @@ def _has_identity(op: Operation) -> bool:
         return False
     if body is None:
         return len(op.regions[0].block.ops) > 2
-    initial = op.operands[1].owner
-    while isinstance(initial, Operation) and initial.name in _THROUGH:
-        initial = initial.operands[0].owner
+    initial = source_behind(op.operands[1], *_THROUGH).owner
     value = attribute(initial, "value") if isinstance(initial, Operation) else None
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return False
