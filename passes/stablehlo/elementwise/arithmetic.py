@@ -126,42 +126,34 @@ def _remainder(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 # Shifts ------------------------------------------------------------------------------------------
 
 
-def _shift(name: str, operation: str) -> None:
-    @scalar_rule(f"stablehlo.{name}")
-    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
-        width = operand_kind(op).width
-        value, amount = args
-        last = integer_constant(e, width - 1, amount)
-        fits = e.compare_integers("ule", amount, last)
-        if name == "shift_right_arithmetic":
-            return e.op(operation, value, e.select(fits, amount, last))
-        none = integer_constant(e, 0, value)
-        safe = e.select(fits, amount, none)
-        return e.select(fits, e.op(operation, value, safe), none)
+def _shift(shift: str, e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    value, amount = args
+    last = integer_constant(e, operand_kind(op).width - 1, amount)
+    fits = e.compare_integers("ule", amount, last)
+    if shift == "arith.shrsi":
+        return e.op(shift, value, e.select(fits, amount, last))
+    none = integer_constant(e, 0, value)
+    return e.select(fits, e.op(shift, value, e.select(fits, amount, none)), none)
 
 
-_shift("shift_left", "arith.shli")
-_shift("shift_right_logical", "arith.shrui")
-_shift("shift_right_arithmetic", "arith.shrsi")
+scalar_rule("stablehlo.shift_left")(partial(_shift, "arith.shli"))
+scalar_rule("stablehlo.shift_right_logical")(partial(_shift, "arith.shrui"))
+scalar_rule("stablehlo.shift_right_arithmetic")(partial(_shift, "arith.shrsi"))
 
 
 # Extrema -----------------------------------------------------------------------------------------
 
 
-def _extremum(name: str, suffix: str, logic: str, before: str) -> None:
-    @scalar_rule(f"stablehlo.{name}")
-    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
-        return extremum(e, operand_kind(op), args, suffix, logic, before)
+_EXTREMA = {"max": ("arith.ori", "ogt"), "min": ("arith.andi", "olt")}
+"""For maxima and minima, the op for booleans, and the predicate by which numbers are ordered."""
 
 
-def extremum(
-    e: Emitter, element: Kind, args: Scalars, suffix: str, logic: str, before: str
-) -> SSAValue:
+def extremum(e: Emitter, element: Kind, args: Scalars, suffix: str) -> SSAValue:
     """Emit the maximum or minimum of two numbers, as `suffix` ("max" or "min") says.
 
-    NaN propagates. Complex numbers are ordered by the real, then the imaginary part, with the
-    comparison predicate `before`. `logic` is the op for booleans.
+    NaN propagates. Complex numbers are ordered by the real, then the imaginary part.
     """
+    logic, before = _EXTREMA[suffix]
     if element.name == "float":
         return e.op(f"arith.{suffix}imumf", *args)
     if element.name == "bool":
@@ -171,8 +163,12 @@ def extremum(
     return e.op(f"arith.{suffix}{'u' if element.name == 'unsigned' else 's'}i", *args)
 
 
-_extremum("maximum", "max", "arith.ori", "ogt")
-_extremum("minimum", "min", "arith.andi", "olt")
+def _extremum(suffix: str, e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return extremum(e, operand_kind(op), args, suffix)
+
+
+scalar_rule("stablehlo.maximum")(partial(_extremum, "max"))
+scalar_rule("stablehlo.minimum")(partial(_extremum, "min"))
 
 
 def parts(e: Emitter, value: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -193,8 +189,7 @@ def complex_order(e: Emitter, args: Scalars, predicate: str) -> SSAValue:
 def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     low, value, high = args
     element = operand_kind(op, 1)
-    bounded = extremum(e, element, (low, value), "max", "arith.ori", "ogt")
-    return extremum(e, element, (bounded, high), "min", "arith.andi", "olt")
+    return extremum(e, element, (extremum(e, element, (low, value), "max"), high), "min")
 
 
 @scalar_rule("stablehlo.select")
@@ -213,11 +208,7 @@ def _abs(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
         return e.op("math.absf", value)
     if element.name == "complex":
         return e.op("complex.abs", value, to=result_kind(op).type)
-    if element.name != "signed":
-        return value
-    none = integer_constant(e, 0, value)
-    negative = e.compare_integers("slt", value, none)
-    return e.select(negative, e.op("arith.subi", none, value), value)
+    return e.op("math.absi", value) if element.name == "signed" else value
 
 
 @scalar_rule("stablehlo.negate")
