@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     region_def,
@@ -24,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import element_type
 from ...ir.syntax.assembly_format import Parsed, Syntax, values
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.region_headers import parse_bindings, print_bindings
+from ...ir.syntax.region_headers import BoundRegion, parse_bindings, print_bindings
 from ...ir.syntax.rows import PURE, Rows
 
 YieldOp = Rows("tosa", {}, default="any")(
@@ -114,7 +113,7 @@ class IfOp(SyntaxOperation):
 
 
 @irdl_op_definition
-class WhileOp(IRDLOperation):
+class WhileOp(SyntaxOperation):
     """Repeat a body as long as a condition on its values holds.
 
     Inputs, results, arguments of both regions and the values that the body yields have the same
@@ -130,37 +129,11 @@ class WhileOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
-    # Custom parser: the header binds the arguments of the condition.
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        bindings = parse_bindings(parser)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        function_type = parser.parse_function_type()
-        input_types = function_type.inputs.data
-        operands = parser.resolve_operands([each for _, each in bindings], input_types, position)
-        condition = parser.parse_region(
-            [name.resolve(each) for (name, _), each in zip(bindings, input_types, strict=True)]
-        )
-        parser.parse_keyword("do")
-        body = parser.parse_region()
-        return cls.create(
-            operands=operands,
-            result_types=function_type.outputs.data,
-            attributes=parser.parse_optional_attr_dict(),
-            regions=[condition, body],
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_bindings(printer, self.condition_region.block.args, self.inputs)
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
-        printer.print_string(" ")
-        printer.print_region(self.condition_region, print_entry_block_args=False)
-        printer.print_string(" do ")
-        printer.print_region(self.body_region)
-        printer.print_op_attributes(self.attributes)
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        BoundRegion("inputs", "outputs", "condition_region"),
+        " do $body_region attr-dict",
+    )
 
     def verify_(self) -> None:
         _verify_types(self.inputs.types, self.result_types, "input_list")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import BaseAttr
 from xdsl.parser import Parser
@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, directive, values
 from ...ir.syntax.directives import verify_returned
-from ...ir.syntax.region_headers import parse_binding, print_bindings
+from ...ir.syntax.region_headers import BoundRegion
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE, READS, SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
@@ -78,44 +78,6 @@ class ListElement:
             printer.print_attribute(second)
 
 
-class Conversion:
-    """`(%a = %x, ...) : (T) -> U {...}`: a region whose arguments are named in the list."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        bindings = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parse_binding(parser)
-        )
-        parser.parse_punctuation(":")
-        function_type = parser.parse_function_type()
-        types = list(function_type.inputs.data)
-        if len(types) != len(bindings):
-            parser.raise_error(f"expected the types of {len(bindings)} operands")
-        parsed.operands["inputs"] = [operand for _, operand in bindings]
-        parsed.types["inputs"] = types
-        parsed.types["results_"] = list(function_type.outputs.data)
-        arguments = [name.resolve(type_) for (name, _), type_ in zip(bindings, types, strict=True)]
-        parsed.regions["body"] = parser.parse_region(arguments)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        (region,) = operation.regions
-        inputs, results = values(operation, "inputs"), values(operation, "results_")
-        print_bindings(printer, region.block.args, inputs)
-        printer.print_string(" : ")
-        types = [[value.type for value in group] for group in (inputs, results)]
-        printer.print_attribute(FunctionType.from_lists(*types))
-        printer.print_string(" ")
-        printer.print_region(region, print_entry_block_args=False)
-
-    def verify(self, operation: Operation) -> None:
-        (region,) = operation.regions
-        types = [value.type for value in values(operation, "inputs")]
-        if len(region.blocks) != 1 or list(region.block.arg_types) != types:
-            raise VerifyException(
-                "expects a region of one block with arguments of types "
-                f"({', '.join(map(str, types))})"
-            )
-
-
 def _are_objects(*types: Attribute) -> bool:
     """Return whether values of these types are reference-counted objects."""
     return all(
@@ -164,8 +126,13 @@ def _verify_items(construct: Operation) -> None:
 
 
 def _verify_conversion(operation: Operation) -> None:
+    (region,), types = operation.regions, operation.operand_types
+    if len(region.blocks) != 1 or region.block.arg_types != types:
+        raise VerifyException(
+            f"expects a region of one block with arguments of types ({', '.join(map(str, types))})"
+        )
     message = "expects its region to return values of the types of its results"
-    verify_returned(operation.regions[0], operation.result_types, message)
+    verify_returned(region, operation.result_types, message)
 
 
 def _verify_operands(operation: Operation) -> None:
@@ -369,7 +336,7 @@ ROWS = (
     row(
         "hoistable_conversion",
         "inputs:any* -> results_:any* | tag:str inverseTag:str | body",
-        (" $tag inverts($inverseTag) ", Conversion(), " attr-dict"),
+        (" $tag inverts($inverseTag) ", BoundRegion("inputs", "results_", "body"), " attr-dict"),
         verify=_verify_conversion,
     ),
     # Strings and assertions.

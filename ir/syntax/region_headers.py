@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
+
+from .assembly_format import Parsed, values
 
 Bindings = list[tuple[Parser.UnresolvedArgument, UnresolvedOperand]]
 
@@ -39,6 +43,35 @@ def print_bindings(
 
     with printer.in_parens():
         printer.print_list(list(zip(arguments, values, strict=True)), binding)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRegion:
+    """`(%a = %x, ...) : (T) -> U {...}`: operands, as which the region knows them as arguments."""
+
+    operands: str
+    results: str
+    region: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        bindings = parse_bindings(parser)
+        parser.parse_punctuation(":")
+        function_type = parser.parse_function_type()
+        types = list(function_type.inputs.data)
+        if len(types) != len(bindings):
+            parser.raise_error(f"expected the types of {len(bindings)} operands")
+        parsed.operands[self.operands] = [operand for _, operand in bindings]
+        parsed.types |= {self.operands: types, self.results: [*function_type.outputs.data]}
+        arguments = [name.resolve(type_) for (name, _), type_ in zip(bindings, types, strict=True)]
+        parsed.regions[self.region] = parser.parse_region(arguments)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        region = cast(Region, getattr(operation, self.region))
+        print_bindings(printer, region.block.args, values(operation, self.operands))
+        printer.print_string(" : ")
+        printer.print_operation_type(operation)
+        printer.print_string(" ")
+        printer.print_region(region, print_entry_block_args=False)
 
 
 def parse_body(parser: Parser) -> Region:
