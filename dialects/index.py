@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, i1, i64
 from xdsl.ir import Attribute, Operation
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
@@ -19,8 +17,8 @@ from ..ir.dialect_extension import attribute_class, dialect_of
 from ..ir.index_lists import INDEX
 from ..ir.locations import builder_before
 from ..ir.regions import walk
-from ..ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
-from ..ir.syntax.keyword_attributes import OpaqueKeywordAttribute, word
+from ..ir.syntax.assembly_format import Syntax
+from ..ir.syntax.keyword_attributes import OpaqueKeywordAttribute, Word, word
 from ..ir.syntax.rows import PURE, Rows
 from ..ir.text.parser import AFTER_READING
 from .arith.dialect import ExtendedArith
@@ -72,18 +70,6 @@ CmpPredicateAttr = attribute_class(
 )
 
 
-class _Predicate(PrintsProperty):
-    """The predicate of a comparison, as a keyword."""
-
-    name = "pred"
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.attributes[self.name] = CmpPredicateAttr.parse_word(parser)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_string(word(operation, self.name))
-
-
 def _verify_cast(operation: Operation) -> None:
     types = (operation.operands[0].type, operation.results[0].type)
     if not any(
@@ -105,7 +91,7 @@ def _row(
     return _rows(name, values, syntax, verify=verify, doc=doc)
 
 
-_COMPARISON: Syntax = (" ", _Predicate(), "($lhs, $rhs) attr-dict")
+_COMPARISON: Syntax = (" ", Word("pred", CmpPredicateAttr), "($lhs, $rhs) attr-dict")
 _CONVERSION = " $input attr-dict : type($input) to type($output)"
 
 ROWS = [

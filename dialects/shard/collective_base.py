@@ -65,7 +65,7 @@ def collective_syntax(row: CollectiveRow, device: str = "") -> Syntax:
         stated = f" {device} = dynamic-list(${device}_dynamic, ${device})"
         # A message may be received from any device.
         pieces.append(f"({stated})?" if row is RECV else stated)
-        types = f"functional-type($input, ${device}_dynamic, $result)"
+        types = f"signature($input, ${device}_dynamic, $result)"
     return (*pieces, f" attr-dict : {types}")
 
 

@@ -11,6 +11,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 
+from ...ir.syntax.keyword_attributes import Word
 from .attributes import ComparisonDirectionAttr, ComparisonTypeAttr
 from .checks import (
     verify_bitcast,
@@ -21,7 +22,7 @@ from .checks import (
     verify_same_shape,
     verify_select,
 )
-from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, Word, define
+from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, define
 
 _UNARY = (
     "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag "

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
 from ...ir.syntax.directives import parse_dialect_attribute
+from ...ir.syntax.keyword_attributes import Word
 from ...ir.tensor_types import shapes_agree
 from . import checks, product_checks
 from .attributes import (
@@ -24,7 +25,7 @@ from .attributes import (
     RngDistributionAttr,
 )
 from .element_checks import verify_factors
-from .syntax import Custom, Word, WordList, define
+from .syntax import Custom, WordList, define
 from .types import ConvAttr
 
 _PRECISION = WordList("precision", "precision_config", PrecisionAttr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -27,24 +27,15 @@ from xdsl.irdl import (
     EqAttrConstraint,
     EqIntConstraint,
     IRDLOperation,
-    OpDef,
     ParamAttrConstraint,
     RangeOf,
-    VariadicDef,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure, RecursiveMemoryEffect
 
 from ...ir.attribute_access import element_type, integer, with_element
-from ...ir.syntax.assembly_format import (
-    Directive,
-    Parsed,
-    PrintsProperty,
-    Syntax,
-    directive,
-    values,
-)
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax, directive, values
 from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from ...ir.syntax.rows import Kind, RowOperation, Rows
 from .attributes import (
@@ -118,75 +109,6 @@ def define(
 # Types -------------------------------------------------------------------------------------------
 
 
-def _split(definition: OpDef, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    operands = dict(definition.operands)
-    return (
-        tuple(name for name in names if name in operands),
-        tuple(name for name in names if name not in operands),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """`(T, U) -> V`; with `short`, only `T` if all types are equal."""
-
-    operands: tuple[str, ...]
-    results: tuple[str, ...]
-    short: bool
-    result_is_list: bool
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        position = parser.pos
-        found = parser.parse_type()
-        count = sum(len(parsed.operands.get(name, ())) for name in self.operands)
-        if isinstance(found, FunctionType):
-            inputs, outputs = found.inputs.data, found.outputs.data
-        elif self.short:
-            inputs, outputs = (found,) * count, (found,) * len(self.results)
-        else:
-            parser.raise_error("expected the types of operands and results", position)
-        if len(inputs) != count:
-            parser.raise_error(f"expected {count} types of operands, got {len(inputs)}", position)
-        if not self.result_is_list and len(outputs) != len(self.results):
-            parser.raise_error(
-                f"expected {len(self.results)} types of results, got {len(outputs)}", position
-            )
-        rest = list(inputs)
-        for name in self.operands:
-            length = len(parsed.operands.get(name, ()))
-            parsed.types[name], rest = rest[:length], rest[length:]
-        if self.result_is_list:
-            parsed.types[self.results[0]] = list(outputs)
-        else:
-            for name, type_ in zip(self.results, outputs, strict=True):
-                parsed.types[name] = [type_]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        types = {*operation.operand_types, *operation.result_types}
-        if self.short and len(types) == 1:
-            printer.print_attribute(types.pop())
-        else:
-            printer.print_operation_type(operation)
-
-
-def _signature(definition: OpDef, names: Sequence[str], short: bool) -> Signature:
-    operands, results = _split(definition, names)
-    is_list = any(isinstance(kind, VariadicDef) for _, kind in definition.results)
-    return Signature(operands, results, short, is_list)
-
-
-@directive("signature")
-def _full_signature(definition: OpDef, *names: str) -> Directive:
-    """Return the directive `signature($a, $result)`: the types as a function type."""
-    return _signature(definition, names, False)
-
-
-@directive("types")
-def _short_signature(definition: OpDef, *names: str) -> Directive:
-    """Return the directive `types($a, $result)`: one type if all are equal, or a function type."""
-    return _signature(definition, names, True)
-
-
 @directive("leading")
 @dataclass(frozen=True, slots=True)
 class LeadingOperands:
@@ -213,29 +135,6 @@ class LeadingOperands:
 
 
 # Attributes --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Word(PrintsProperty):
-    """A keyword that stands for its attribute; if optional, a comma precedes it."""
-
-    name: str
-    kind: type[OpaqueKeywordAttribute]
-    optional: bool = False
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if self.optional and parser.parse_optional_punctuation(",") is None:
-            return
-        parsed.attributes[self.name] = self.kind.parse_word(parser)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        word = operation.get_attr_or_prop(self.name)
-        if isinstance(word, self.kind):
-            printer.print_string(f"{', ' if self.optional else ''}{word.data}")
-
-    def fits(self, operation: Operation) -> bool:
-        word = operation.get_attr_or_prop(self.name)
-        return isinstance(word, self.kind) or (word is None and self.optional)
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,7 +264,7 @@ GatherOp = _row(
     "gather",
     "source indices -> result | gather_dims:numbers unique:unit?",
     " $source[$indices] gather_dims(numbers($gather_dims))( unique$unique)?"
-    " attr-dict : functional-type($source, $indices, $result)",
+    " attr-dict : signature($source, $indices, $result)",
     verify=_verify_gather,
     doc="""Gather slices of a tensor, one for each index tuple of `indices`.
 
@@ -278,7 +278,7 @@ ScatterOp = _row(
     "scatter",
     "source dest indices -> result | scatter_dims:numbers unique:unit?",
     " $source into $dest[$indices] scatter_dims(numbers($scatter_dims))( unique$unique)?"
-    " attr-dict : functional-type($source, $dest, $indices, $result)",
+    " attr-dict : signature($source, $dest, $indices, $result)",
     verify=_verify_scatter,
     doc="""Insert slices into a tensor, one for each index tuple of `indices`.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, StringAttr, UnitAttr
@@ -210,36 +209,73 @@ class Types:
             )
 
 
-@directive("functional-type")
-def _functional_type(definition: OpDef, *names: str) -> Directive:
-    """`functional-type($a, $b, $result)`: `(T, U) -> V`."""
-    return FunctionalType(names)
+def _split(definition: OpDef, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    operands = dict(definition.operands)
+    return (
+        tuple(name for name in names if name in operands),
+        tuple(name for name in names if name not in operands),
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionalType:
-    """The types of operands and one result, whose name comes last: `(T, U) -> V`."""
+class Signature:
+    """`(T, U) -> V`; with `short`, only `T` if all types are equal."""
 
-    names: tuple[str, ...]
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+    short: bool
+    result_is_list: bool
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         position = parser.pos
-        function_type = parser.parse_function_type()
-        *operands, result = self.names
-        counts = [len(parsed.operands.get(name, ())) for name in operands]
-        types = function_type.inputs.data
-        if len(types) != sum(counts) or len(function_type.outputs) != 1:
+        found = parser.parse_type()
+        count = sum(len(parsed.operands.get(name, ())) for name in self.operands)
+        if isinstance(found, FunctionType):
+            inputs, outputs = found.inputs.data, found.outputs.data
+        elif self.short:
+            inputs, outputs = (found,) * count, (found,) * len(self.results)
+        else:
+            parser.raise_error("expected the types of operands and results", position)
+        if len(inputs) != count:
+            parser.raise_error(f"expected {count} types of operands, got {len(inputs)}", position)
+        if not self.result_is_list and len(outputs) != len(self.results):
             parser.raise_error(
-                f"expected the types of {sum(counts)} operands and 1 result", position
+                f"expected {len(self.results)} types of results, got {len(outputs)}", position
             )
-        remaining = iter(types)
-        for name, count in zip(operands, counts, strict=True):
-            parsed.types[name] = list(islice(remaining, count))
-        parsed.types[result] = list(function_type.outputs)
+        rest = list(inputs)
+        for name in self.operands:
+            length = len(parsed.operands.get(name, ()))
+            parsed.types[name], rest = rest[:length], rest[length:]
+        if self.result_is_list:
+            parsed.types[self.results[0]] = list(outputs)
+        else:
+            for name, type_ in zip(self.results, outputs, strict=True):
+                parsed.types[name] = [type_]
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        *inputs, output = (v.type for name in self.names for v in values(operation, name))
-        printer.print_attribute(FunctionType.from_lists(inputs, [output]))
+        types = {*operation.operand_types, *operation.result_types}
+        if self.short and len(types) == 1:
+            printer.print_attribute(types.pop())
+        else:
+            printer.print_operation_type(operation)
+
+
+def _signature(definition: OpDef, names: Sequence[str], short: bool) -> Signature:
+    operands, results = _split(definition, names)
+    is_list = any(isinstance(kind, VariadicDef) for _, kind in definition.results)
+    return Signature(operands, results, short, is_list)
+
+
+@directive("signature")
+def _full_signature(definition: OpDef, *names: str) -> Directive:
+    """Return the directive `signature($a, $result)`: the types as a function type."""
+    return _signature(definition, names, False)
+
+
+@directive("types")
+def _short_signature(definition: OpDef, *names: str) -> Directive:
+    """Return the directive `types($a, $result)`: one type if all are equal, or a function type."""
+    return _signature(definition, names, True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,29 @@ class KeywordIndex(PrintsProperty):
         return number in [IntegerAttr(each, i32) for each in numbers]
 
 
+@dataclass(frozen=True, slots=True)
+class Word(PrintsProperty):
+    """A keyword that stands for its attribute; if optional, a comma precedes it."""
+
+    name: str
+    kind: type[OpaqueKeywordAttribute]
+    optional: bool = False
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if self.optional and parser.parse_optional_punctuation(",") is None:
+            return
+        parsed.attributes[self.name] = self.kind.parse_word(parser)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        word = operation.get_attr_or_prop(self.name)
+        if isinstance(word, self.kind):
+            printer.print_string(f"{', ' if self.optional else ''}{word.data}")
+
+    def fits(self, operation: Operation) -> bool:
+        word = operation.get_attr_or_prop(self.name)
+        return isinstance(word, self.kind) or (word is None and self.optional)
+
+
 def word(op: Operation, name: str) -> str:
     """Return the keyword of an attribute. Raises OperationError if the operation lacks it."""
     found = attribute(op, name)

@@ -62,7 +62,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>, %i: index) {
-  // expected-error @+1 {{expected the types of 2 operands and 1 result}}
+  // expected-error @+1 {{expected 2 types of operands, got 1}}
   %r = shard.broadcast %t on @g grid_axes = [0] root = [%i] : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return
 }
