@@ -4,32 +4,45 @@ Loops along which every output element is distinct are evaluated at once, whatev
 type. The other loops (reductions) are evaluated, in this order of preference,
 
 1. as a contraction, if the body is a sum of products (`contractions`);
-2. by combining halves, if the body combines the output with a value that does not depend on
+2. in one pass over terms and results, if each result combines the terms up to it (`running_nest`);
+3. by combining halves, if the body combines the output with a value that does not depend on
    it, by an associative and commutative operation (`reductions`);
-3. one point after the other.
+4. one point after the other.
 
-The order of a reduction is not part of an operation's semantics, so 1 and 2 may round floats
-differently than 3. Sums in types narrower than f32 are accumulated in f32.
+The order of a reduction is not part of an operation's semantics, so 1 and 3 may round floats
+differently than 4. Sums in types narrower than f32 are accumulated in f32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import TypeVar
 
 import numpy as np
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
+from ..dialects.linalg.running_nests import RunningNest, running_nest
 from ..dialects.linalg.structured_view import StructuredView
 from ..ir.diagnostics import OperationError
 from ..ir.linear_forms import linear
 from ..runtime.abi.arrays import Array, Value
 from .contractions import contract, product_factors
 from .frames import Exit, Frame
-from .loops import LoopNest, is_pointwise, loop_extents, run_body, slice_over_loops, view
+from .loops import (
+    LoopNest,
+    is_pointwise,
+    loop_extents,
+    loop_index,
+    run_body,
+    slice_over_loops,
+    view,
+)
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
+
+T = TypeVar("T")
 
 
 def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame) -> Routine:
@@ -56,6 +69,8 @@ def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame
     loops = LoopNest(plan, reads, writes, parallel, extents, frame)
     if not is_pointwise(plan):
         yield _run_each_point(loops)
+    elif (running := running_nest(nest)) is not None:
+        _run_in_one_pass(loops, running)
     elif len(parallel) == len(extents) or not _run_reduction(loops):
         _run_sequentially(loops)
     return results
@@ -114,6 +129,40 @@ def _run_sequentially(nest: LoopNest) -> None:
             values = [np.array(value) for value in values]
         for target, value in zip(targets, values, strict=True):
             target[...] = value
+
+
+def _run_in_one_pass(nest: LoopNest, running: RunningNest) -> None:
+    """Combine one term after the other, and write each result when all its terms are combined."""
+    whole, indices = nest.extents, [nest.index(loop) for loop in range(len(nest.extents))]
+    # The place after the last one is only the index that the body compares.
+    indices[running.place] = loop_index(
+        running.place, _with(whole, running, whole[running.term] + 1)
+    )
+    point: tuple[slice, ...] = (slice(None),) * len(whole)
+    first = _with(point, running, slice(0, 1))
+    totals = [slice_over_loops(write, first).copy() for write in nest.writes]
+
+    def combined(term: int, place: int) -> list[Value]:
+        here = _with(point, running, slice(term, term + 1))
+        at = (*here[: running.place], slice(place, place + 1), *here[running.place + 1 :])
+        arguments = [slice_over_loops(read, here) for read in nest.reads] + totals
+        return run_body(
+            nest.plan, arguments, nest.frame, lambda loop: slice_over_loops(indices[loop], at)
+        )
+
+    for number in range(whole[running.term]):
+        found = combined(number, number)
+        for write, value in zip(nest.writes, found, strict=True):
+            slice_over_loops(write, _with(point, running, slice(number, number + 1)))[...] = value
+        held = found if running.is_inclusive else combined(number, number + 1)
+        for total, value in zip(totals, [np.array(each) for each in held], strict=True):
+            total[...] = value
+
+
+def _with(point: tuple[T, ...], running: RunningNest, number: T) -> tuple[T, ...]:
+    """Return the point of loops with a number at the loops over terms and places."""
+    loops = running.term, running.place
+    return tuple(number if loop in loops else each for loop, each in enumerate(point))
 
 
 def _run_each_point(nest: LoopNest) -> Routine:

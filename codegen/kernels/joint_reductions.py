@@ -14,12 +14,10 @@ from collections.abc import Callable, Sequence
 
 from ...dialects.linalg.joint_combiners import JointCombiner, joint_combiner
 from ...dialects.linalg.structured_view import StructuredView
-from ...runtime.abi.elements import Element
-from ..microkernels.transpose_squares import square_of
-from ..scalar_ops.primitives import LAST_SCOPE
-from .ast_builder import AstBuilder, Term
+from .ast_builder import Term
 from .kernel_text import TileCount
 from .reduction_loops import ReductionLoops
+from .stack_arrays import StackArray, load_all, store_all
 from .tiled_loops import tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
@@ -93,14 +91,14 @@ class JointReduction(ReductionLoops):
             return tuple(point)
 
         with code.loop(0, LANES) as lane:
-            _store(held, lane, self._initial(at(lane)))
+            store_all(held, lane, self._initial(at(lane)))
         whole = code.multiply(code.floor_divide(self._size, TERMS), TERMS)
         self._reduce_blocks(held, whole, at)
         with code.loop(whole, self._size) as position, code.loop(0, LANES) as lane:
             candidates = self._candidates(at(lane, position))
-            _store(held, lane, self._combined(candidates, _load(held, lane)))
+            store_all(held, lane, self._combined(candidates, load_all(held, lane)))
         with code.loop(0, LANES) as lane:
-            self._store(self._positions(at(lane)), _load(held, lane))
+            self._store(self._positions(at(lane)), load_all(held, lane))
 
     def _parts_in_lanes(self, at: Indices) -> None:
         """Reduce a part of a row in each lane, then the elements that fill no block.
@@ -117,10 +115,10 @@ class JointReduction(ReductionLoops):
             return *point[: self._loop], position, *point[self._loop + 1 :]
 
         with code.loop(0, LANES) as lane:
-            _store(held, lane, accumulators)
+            store_all(held, lane, accumulators)
         self._reduce_blocks(held, length, place)
         with code.loop(0, LANES) as lane:
-            self._assign(accumulators, self._combined(_load(held, lane), accumulators))
+            self._assign(accumulators, self._combined(load_all(held, lane), accumulators))
         with code.loop(code.multiply(length, LANES), self._size) as position:
             candidates = self._candidates(place(0, position))
             self._assign(accumulators, self._combined(candidates, accumulators))
@@ -132,12 +130,12 @@ class JointReduction(ReductionLoops):
         for name, term in zip(names, found, strict=True):
             self.code.set(name, term)
 
-    def _arrays(self, count: int) -> list[_Array]:
+    def _arrays(self, count: int) -> list[StackArray]:
         results = self.view.operation.results
-        return [_Array(self.code, self.writer.element_of(each), count) for each in results]
+        return [StackArray(self.code, self.writer.element_of(each), count) for each in results]
 
     def _reduce_blocks(
-        self, held: Sequence[_Array], size: Term, at: Callable[[Term, Term], Indices]
+        self, held: Sequence[StackArray], size: Term, at: Callable[[Term, Term], Indices]
     ) -> None:
         """Combine the first elements of each lane, a multiple of TERMS, with what is held."""
         code = self.code
@@ -145,15 +143,15 @@ class JointReduction(ReductionLoops):
         with code.loop(0, size, TERMS) as first:
             with code.loop(0, LANES) as lane, code.loop(0, TERMS) as term:
                 place = code.add(code.multiply(lane, TERMS), term)
-                _store(rows, place, self._candidates(at(lane, code.add(first, term))))
+                store_all(rows, place, self._candidates(at(lane, code.add(first, term))))
             for source, target in zip(rows, block, strict=True):
-                target.fill_transposed(source)
+                target.fill_transposed(source, TERMS, LANES)
             # The steps are unrolled, so that LLVM makes vectors of lanes that stay in registers.
             with code.loop(0, LANES) as lane:
-                found = _load(held, lane)
+                found = load_all(held, lane)
                 for term in range(TERMS):
-                    found = self._combined(_load(block, code.add(term * LANES, lane)), found)
-                _store(held, lane, found)
+                    found = self._combined(load_all(block, code.add(term * LANES, lane)), found)
+                store_all(held, lane, found)
 
     def _candidates(self, loops: Indices) -> list[Term]:
         """Return what the body computes from the inputs at a point of the loops."""
@@ -169,35 +167,3 @@ class JointReduction(ReductionLoops):
             self.code.remember(each, term)
         self.writer.evaluate(self._combiner.operations)
         return [self.writer.scalar(each) for each in self._combiner.results]
-
-
-class _Array:
-    """Elements on the stack."""
-
-    def __init__(self, code: AstBuilder, element: Element, count: int) -> None:
-        self._code, self._bytes, self._name = code, element.storage_bytes, element.name
-        self._memory = code.load(f"scratch_{element.name}_{count}")
-
-    def load(self, place: Term) -> Term:
-        return self._code.load(f"load_{self._name}_{LAST_SCOPE}", self._memory, place)
-
-    def store(self, place: Term, term: Term) -> None:
-        self._code.run(f"store_{self._name}_{LAST_SCOPE}", self._memory, place, term)
-
-    def fill_transposed(self, rows: _Array) -> None:
-        """Write rows of TERMS elements, one for each lane, as columns."""
-        code, side = self._code, square_of(self._bytes)
-        with code.loop(0, LANES, side) as lane, code.loop(0, TERMS, side) as term:
-            to = code.add(code.multiply(term, LANES), lane)
-            taken = code.add(code.multiply(lane, TERMS), term)
-            name = f"transpose_{self._bytes}_{side}"
-            code.run(name, self._memory, to, LANES, rows._memory, taken, TERMS)
-
-
-def _load(arrays: Sequence[_Array], place: Term) -> list[Term]:
-    return [each.load(place) for each in arrays]
-
-
-def _store(arrays: Sequence[_Array], place: Term, terms: Sequence[Term]) -> None:
-    for each, term in zip(arrays, terms, strict=True):
-        each.store(place, term)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from ...dialects.linalg.running_nests import running_nest
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.attribute_access import integers
 from ...ir.diagnostics import OperationError
@@ -268,15 +269,16 @@ def slides_over(root: Operation, operation: Operation) -> bool:
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
-    loops = len(view.iterators)
+    loops, running = len(view.iterators), running_nest(view)
     if affine_map == AffineMap.identity(loops):
         same = all(each == affine_map for each in view.output_maps)
         has_reduction = IteratorType.REDUCTION in view.iterators
         return Access.EACH if same or has_reduction else Access.ONCE
     used = {str(expression) for expression in affine_map.results}
-    if len(used) == loops and used == {f"d{loop}" for loop in range(loops)}:
-        return Access.ONCE
-    return Access.MANY
+    every = {f"d{loop}" for loop in range(loops)}
+    if running is not None:
+        every.discard(f"d{running.place}")  # One pass over the terms serves all places.
+    return Access.ONCE if used == every else Access.MANY
 
 
 _ONCE_OPERANDS = {

@@ -36,6 +36,7 @@ from .packing import write_pack, write_unpack
 from .permuted_operands import fold_rearranged
 from .reduction_loops import ReductionLoops, loop_sizes
 from .register_tiles import register_tiles
+from .running_loops import running_loops
 from .static_values import dimensions_of_part, shape_of
 from .tiled_loops import flat_loop, write_tiled_loops
 from .transposes import write_transpose, write_with_transposes
@@ -71,7 +72,8 @@ def write_kernel(
         raise OperationError(operation, "is an operation that the native backend does not compile")
     view = fold_rearranged(view, is_fused)
     loops = (
-        deep_product(writer, view)
+        running_loops(writer, view)
+        or deep_product(writer, view)
         or register_tiles(writer, view, loop_sizes(writer.shape, view))
         or joint_reduction(writer, view)
         or ReductionLoops(writer, view)

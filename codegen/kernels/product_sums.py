@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from ...dialects.linalg.running_nests import running_nest
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.linear_forms import linear
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
@@ -253,6 +254,10 @@ def is_long(operation: Operation) -> bool:
 
 
 def reduces_jointly(root: Operation) -> bool:
-    """Return whether a kernel reduces to several results, as argmax does: no vectors are filled."""
+    """Return whether a kernel reduces to several results, as argmax does, or to a running sum: no
+    vectors are filled.
+    """
     view = structured_view(root)
-    return view is not None and len(view.outputs) > 1 and bool(view.reduction_loops)
+    if view is None or not view.reduction_loops:
+        return False
+    return len(view.outputs) > 1 or running_nest(view) is not None

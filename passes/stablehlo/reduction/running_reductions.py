@@ -2,7 +2,8 @@
 
 `jnp.cumsum` of n elements is a `stablehlo.reduce_window` with n windows of n elements, which would
 take n * n steps. Here the dimension is cut into blocks. Each element is combined with those before
-it in its block, and with the running sum of the preceding blocks' totals. XLA cuts it so, too.
+it in its block, and with the running sum of the preceding blocks' totals. XLA cuts it so, too. On
+one device, operations that do not round, and those on f64, have one block.
 
     1 2 3 | 4 5 6 | 7      blocks
     6     | 15    | 7      totals
@@ -26,10 +27,11 @@ from ..lowering.element_types import Kind, kind
 from ..lowering.emitter import Body, Emitter, dims, dims_but, number_of, shape
 from .combiners import Combiner, only_operation
 
-BLOCK = 4
-"""The number of elements of a block; dimensions of up to two blocks are one. Longer blocks combine
-more often; shorter ones have more totals.
-"""
+BLOCK = 32
+"""The number of elements of a block; dimensions of up to two blocks are one."""
+
+_CHOICES = frozenset(("stablehlo.maximum", "stablehlo.minimum", "arith.maximumf", "arith.minimumf"))
+"""Bodies on floats that do not round."""
 
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
@@ -109,7 +111,7 @@ def running_reduction(
     """
     (start,) = combined.to_carried(e, [initial], [kinds[1]])
     sizes, extent, rank = e.sizes(value), shape(value)[dimension], len(shape(value))
-    size = extent if extent <= 2 * BLOCK else BLOCK
+    size = extent if _is_whole(combined) else _block_of(extent)
     blocks, none = -(-extent // size), [0] * rank
     longer = [blocks * size if each == dimension else 0 for each in range(rank)]
     value = pad(e, value, initial, none, [max(0, each - extent) for each in longer])
@@ -132,6 +134,25 @@ def running_reduction(
     return e.extract_slice(result, none, sizes)
 
 
+def _block_of(extent: int) -> int:
+    """Return the size of blocks: the whole extent if it is short, a divisor if there is one."""
+    if extent <= 2 * BLOCK:
+        return extent
+    divisors = [each for each in range(BLOCK // 2, 2 * BLOCK) if extent % each == 0]
+    return min(divisors, key=lambda each: abs(each - BLOCK), default=BLOCK)
+
+
+def _is_whole(combined: Combiner) -> bool:
+    """Return whether a dimension is one block, so that elements are read once.
+
+    Blocks are split over devices, and round less: a sum of `n` floats has about `log(n)` roundings.
+    """
+    body, carried = only_operation(combined.region), combined.carried_kinds[0]
+    is_choice = body is not None and body.name in _CHOICES
+    is_rounded = carried.name in ("float", "complex") and carried.width < 64 and not is_choice
+    return combined.lowering.is_on_one_device and not is_rounded
+
+
 def _in_blocks(
     e: Emitter,
     combine: Body,
@@ -142,18 +163,19 @@ def _in_blocks(
 ) -> SSAValue:
     """Combine each element of a block with those before it in the block, and with `before`.
 
-    Half of the results are dropped, which takes less time than to write a padded tensor first.
+    Kernels and the interpreter know this form (`running_nest`), and take one pass.
     """
     rank = len(shape(value))
-    rest = dims_but(dimension, rank)
     empty = e.empty(e.sizes(value), element_type(before.type))
-    (first,) = e.loops([before], [rest], [empty], None, lambda inner, args: args[:1])
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        places = inner.loop_index(rank), inner.loop_index(dimension)
-        is_before = inner.compare_integers("sle" if is_inclusive else "slt", *places)
-        return [inner.select(is_before, combine(inner, args)[0], args[1])]
+        term, place = inner.loop_index(rank), inner.loop_index(dimension)
+        is_first = inner.compare_integers("eq", term, inner.index(0))
+        is_before = inner.compare_integers("sle" if is_inclusive else "slt", term, place)
+        held = inner.select(is_first, args[1], args[2])
+        return [inner.select(is_before, combine(inner, [args[0], held])[0], held)]
 
     read = [rank if each == dimension else each for each in range(rank)]
-    maps = dims(*read, loops=rank + 1), dims(*range(rank), loops=rank + 1)
-    return e.loops([value], maps[:1], [first], maps[1:], body)[0]
+    rest = [each for each in range(rank) if each != dimension]
+    maps = [dims(*each, loops=rank + 1) for each in (read, rest, range(rank))]
+    return e.loops([value, before], maps[:2], [empty], maps[2:], body)[0]
