@@ -23,8 +23,8 @@ from .stack_arrays import StackArray, load_all, store_all
 from .tiled_loops import Span, tile_spans
 from .writer import Indices, KernelWriter
 
-LANES = 16
-"""The rows of a block."""
+LANES = 32
+"""The rows of a block: several vectors, whose chains of operations run side by side."""
 
 TERMS = 16
 """The terms of each row in a block."""

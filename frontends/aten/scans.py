@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .complex_numbers import as_complex, by_parts
-from .inline_mlir import emit_elementwise
-from .rules import decomposition, is_static, require, torch
+from .inline_mlir import emit_elementwise, emit_results
+from .rules import decomposition, is_static, require, torch, widened
 
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 """Reduces the tensors of a scan so far with those of the elements before; associative."""
@@ -31,16 +31,47 @@ def _inclusive_scan(combine: Combine, values: Sequence[Any], dim: int) -> Sequen
     return values
 
 
-_RUNNING = """
-%start = stablehlo.constant dense<{start}> : {{0:[]}}
-%r = "stablehlo.reduce_window"(%a0, %start) <{{{{
-    window_dimensions = array<i64: {sizes}>, padding = dense<{padding}> : tensor<{rank}x2xi64>
-}}}}> ({{{{
-  ^bb0(%x: {{0:[]}}, %y: {{0:[]}}):
-    %s = stablehlo.{name} %x, %y : {{0:[]}}
-    stablehlo.return %s : {{0:[]}}
-}}}}) : ({{0}}, {{0:[]}}) -> {{r}}
+_EXTREMUM = """
+%start = stablehlo.constant dense<START> : {0:[]}
+%zero = stablehlo.constant dense<0> : tensor<i64>
+%places = stablehlo.iota dim = DIM : INDICES
+%results = "stablehlo.reduce_window"(%a0, %places, %start, %zero) <{{ WINDOW }}> ({{
+  ^bb0(%x: {0:[]}, %i: tensor<i64>, %y: {0:[]}, %j: tensor<i64>):
+    %is_more = stablehlo.compare ORDER, %y, %x : ({0:[]}, {0:[]}) -> tensor<i1>
+    %is_nan = stablehlo.compare NE, %y, %y : ({0:[]}, {0:[]}) -> tensor<i1>
+    %is_found = stablehlo.or %is_more, %is_nan : tensor<i1>
+    %s = stablehlo.select %is_found, %y, %x : tensor<i1>, {0:[]}
+    %t = stablehlo.select %is_found, %j, %i : tensor<i1>, tensor<i64>
+    stablehlo.return %s, %t : {0:[]}, tensor<i64>
+}}) : ({0}, INDICES, {0:[]}, tensor<i64>) -> ({0}, INDICES)
 """
+
+_LOGARITHMS = """
+%start = stablehlo.constant dense<START> : {0:[]}
+%r = "stablehlo.reduce_window"(%a0, %start) <{{ WINDOW }}> ({{
+  ^bb0(%x: {0:[]}, %y: {0:[]}):
+    %most = stablehlo.maximum %x, %y : {0:[]}
+    %difference = stablehlo.subtract %x, %y : {0:[]}
+    %is_nan = stablehlo.compare NE, %difference, %difference : ({0:[]}, {0:[]}) -> tensor<i1>
+    %apart = stablehlo.abs %difference : {0:[]}
+    %less = stablehlo.negate %apart : {0:[]}
+    %power = stablehlo.exponential %less : {0:[]}
+    %rest = stablehlo.log_plus_one %power : {0:[]}
+    %sum = stablehlo.add %most, %rest : {0:[]}
+    %s = stablehlo.select %is_nan, %most, %sum : tensor<i1>, {0:[]}
+    stablehlo.return %s : {0:[]}
+}}) : ({0}, {0:[]}) -> {0}
+"""
+"""The difference of equal infinities is NaN."""
+
+
+def _window(x: Any, dim: int) -> str:
+    """Return the window of all elements up to each along a dimension."""
+    sizes, padding = [1] * x.dim(), [[0, 0] for _ in range(x.dim())]
+    sizes[dim], padding[dim][0] = x.shape[dim], x.shape[dim] - 1
+    listed = ", ".join(map(str, sizes))
+    kind = f"tensor<{x.dim()}x2xi64>"
+    return f"window_dimensions = array<i64: {listed}>, padding = dense<{padding}> : {kind}"
 
 
 def _least(dtype: Any) -> str:
@@ -58,39 +89,30 @@ def _most(dtype: Any) -> str:
     return f"0x{(1 << found.bits - 1) - round(1 / found.eps):0{found.bits // 4}X}"
 
 
-def _running(name: str, x: Any, dim: int) -> Any:
-    """Return the running maximum or minimum of a tensor; NaN propagates."""
-    start = _least(x.dtype) if name == "maximum" else _most(x.dtype)
-    sizes, padding = [1] * x.dim(), [[0, 0] for _ in range(x.dim())]
-    sizes[dim], padding[dim][0] = x.shape[dim], x.shape[dim] - 1
-    listed = ", ".join(map(str, sizes))
-    body = _RUNNING.format(start=start, sizes=listed, padding=padding, rank=x.dim(), name=name)
-    return emit_elementwise(body, x)
-
-
-def _running_extremum(name: str, x: Any, dim: int) -> Any:
-    """Find where elements equal the running extremum: the last of these counts, as the last NaN."""
+def _running_extremum(order: str, x: Any, dim: int) -> Any:
+    """Return the running extremum, and where it is: the last of equal elements, or the last NaN."""
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     dim %= x.dim()
     require(is_static(x.shape) and x.numel())
     numbers = x.to(torch.uint8) if x.dtype == torch.bool else x
-    is_one = (numbers == _running(name, numbers, dim)) | torch.isnan(numbers)
-    shape = [-1 if axis == dim else 1 for axis in range(x.dim())]
-    places = torch.arange(x.shape[dim], dtype=torch.int32).reshape(shape)
-    found = _running("maximum", torch.where(is_one, places, 0), dim).to(torch.int64)
-    # Zeros keep their signs.
-    return x.gather(dim, found), found
+    start = _least(numbers.dtype) if order == "GE" else _most(numbers.dtype)
+    indices = f"tensor<{'x'.join(map(str, x.shape))}xi64>"
+    body = _EXTREMUM.replace("START", start).replace("DIM", str(dim)).replace("ORDER", order)
+    body = body.replace("INDICES", indices).replace("WINDOW", _window(x, dim))
+    results = [(x.shape, numbers.dtype), (x.shape, torch.int64)]
+    found, places = emit_results(body, results, numbers)
+    return found.to(x.dtype), places
 
 
 @decomposition("cummax.default")
 def cummax(x: Any, dim: int) -> Any:
-    return _running_extremum("maximum", x, dim)
+    return _running_extremum("GE", x, dim)
 
 
 @decomposition("cummin.default")
 def cummin(x: Any, dim: int) -> Any:
-    return _running_extremum("minimum", x, dim)
+    return _running_extremum("LE", x, dim)
 
 
 @decomposition("logcumsumexp.default")
@@ -98,17 +120,10 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     """Add logarithms; plain sums of exponentials would overflow."""
     if x.dim() == 0:
         return x.clone()
-    require(not x.is_complex())
-
-    def combine(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
-        most = torch.maximum(before[0], after[0])
-        least = torch.minimum(before[0], after[0])
-        # The difference of equal infinities is NaN.
-        same = torch.isinf(most) & (most == least)
-        return [torch.where(same, most, most + torch.log1p(torch.exp(least - most)))]
-
-    (found,) = _inclusive_scan(combine, (x,), dim)
-    return found
+    require(not x.is_complex() and is_static(x.shape) and x.numel())
+    wide = widened(x)
+    body = _LOGARITHMS.replace("START", _least(wide.dtype))
+    return emit_elementwise(body.replace("WINDOW", _window(x, dim % x.dim())), wide).to(x.dtype)
 
 
 @decomposition("cumprod.default")

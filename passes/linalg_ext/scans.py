@@ -40,8 +40,8 @@ def _scan(lowering: Lowering, op: Operation) -> Tensors:
     identity = _identity(op.regions[0], combined.kinds[0])
     if extent > 0 and identity is not None:
         start = e.constant(identity, combined.kinds[0].type)
-        given = (combined.kinds[0], combined.kinds[0])
-        result = running_reduction(e, combined, value, start, given, dimension)
+        given = combined.kinds, combined.kinds
+        (result,) = running_reduction(e, combined, [value], [start], given, dimension)
     else:
         result = sequential_scan(e, combined, value, dimension)
     (result,) = combined.finish(e, [result])

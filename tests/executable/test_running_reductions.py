@@ -50,6 +50,7 @@ TYPES = {
 CASES: dict[str, tuple[str, str, str, tuple[int, ...], int, str, Running]] = {
     "sum": ("add", "0.0", "f32", (3, 2100, 2), 1, "first", np.cumsum),
     "sum_from_behind": ("add", "0.0", "f64", (129,), 0, "last", np.cumsum),
+    "short_sum": ("add", "0.0", "f32", (33, 3), 0, "first", np.cumsum),
     "sum_of_integers": ("add", "0", "i32", (2, 65), 1, "first", np.cumsum),
     "narrow_sum": ("add", "0.0", "bf16", (100, 2), 0, "first", np.cumsum),
     "product": ("multiply", "1.0", "f32", (96,), 0, "first", np.cumprod),
@@ -201,7 +202,7 @@ NESTS = {
     "exclusive": nest((9, 20), 1, order="arith.cmpi slt, %j, %i : index"),
     "exchanged": nest((20, 9), 0, order="arith.cmpi sge, %i, %j : index"),
     "exclusive_and_exchanged": nest((20, 9), 0, order="arith.cmpi sgt, %i, %j : index"),
-    "long_bodies": nest((3, 35, 21), 2, LOG),
+    "long_bodies": nest((3, 35, 50), 2, LOG),
     "indices": nest(
         (4, 20),
         1,

@@ -87,10 +87,10 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     initial = [e.element(value) for value in operands[half:]]
     if running is not None:
         dimension, is_reversed = running
-        value = reverse(e, operands[0], [dimension]) if is_reversed else operands[0]
-        found = given[0], of_initial[0]
-        value = running_reduction(e, combined, value, initial[0], found, dimension)
-        return combined.finish(e, [reverse(e, value, [dimension]) if is_reversed else value])
+        turn = partial(reverse, e, dimensions=[dimension])
+        values = [turn(each) if is_reversed else each for each in operands[:half]]
+        found = running_reduction(e, combined, values, initial, (given, of_initial), dimension)
+        return combined.finish(e, [turn(each) if is_reversed else each for each in found])
     starts = combined.to_carried(e, initial, of_initial)
     low, high = [w.low for w in windows], [w.high for w in windows]
     between = [w.base_dilation - 1 for w in windows]

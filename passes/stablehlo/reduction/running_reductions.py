@@ -3,7 +3,7 @@
 `jnp.cumsum` of n elements is a `stablehlo.reduce_window` with n windows of n elements, which would
 take n * n steps. Here the dimension is cut into blocks. Each element is combined with those before
 it in its block, and with the running sum of the preceding blocks' totals. XLA cuts it so, too. On
-one device, operations that do not round, and those on f64, have one block.
+one device, only sums and products of f32 and narrower floats have several blocks: they round less.
 
     1 2 3 | 4 5 6 | 7      blocks
     6     | 15    | 7      totals
@@ -27,11 +27,14 @@ from ..lowering.element_types import Kind, kind
 from ..lowering.emitter import Body, Emitter, dims, dims_but, number_of, shape
 from .combiners import Combiner, only_operation
 
+MIN_EXTENT = 9
+"""The least elements along such a dimension; fewer are combined window by window."""
+
 BLOCK = 32
 """The number of elements of a block; dimensions of up to two blocks are one."""
 
-_CHOICES = frozenset(("stablehlo.maximum", "stablehlo.minimum", "arith.maximumf", "arith.minimumf"))
-"""Bodies on floats that do not round."""
+_ROUNDED = frozenset(("stablehlo.add", "stablehlo.multiply", "arith.addf", "arith.mulf"))
+"""Bodies that round less in blocks."""
 
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
@@ -42,11 +45,11 @@ def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bo
     Return `None` if the op is not one, if it is short, or if its initial value is not an identity.
     """
     wide = [dimension for dimension, window in enumerate(windows) if not window.is_plain]
-    if len(wide) != 1 or len(op.operands) != 2 or not _has_identity(op):
+    if len(wide) != 1 or not _has_identity(op):
         return None
     (dimension,) = wide
     window, extent = windows[dimension], shape(op.operands[0])[dimension]
-    if window.size != extent or extent <= 2 * BLOCK:
+    if window.size != extent or extent < MIN_EXTENT:
         return None
     for is_reversed in (False, True):
         low, high = (0, extent - 1) if is_reversed else (extent - 1, 0)
@@ -62,7 +65,7 @@ def _has_identity(op: Operation) -> bool:
     bodies of one op this is checked; longer ones are assumed to conform.
     """
     body = only_operation(op.regions[0])
-    if kind(op.operand_types[0]).quantization is not None:  # Its sums saturate.
+    if any(kind(each).quantization is not None for each in op.operand_types):  # Sums saturate.
         return False
     if body is None:
         return len(op.regions[0].block.ops) > 2
@@ -96,42 +99,44 @@ def _identities(body: str, element: Kind) -> Sequence[float]:
 def running_reduction(
     e: Emitter,
     combined: Combiner,
-    value: SSAValue,
-    initial: SSAValue,
-    kinds: tuple[Kind, Kind],
+    values: Sequence[SSAValue],
+    initial: Sequence[SSAValue],
+    kinds: tuple[Sequence[Kind], Sequence[Kind]],
     dimension: int,
     *,
     is_inclusive: bool = True,
-) -> SSAValue:
-    """Return the running reduction of a tensor along `dimension`, in the accumulator's type.
+) -> list[SSAValue]:
+    """Return the running reductions of tensors along `dimension`, in the accumulators' types.
 
-    `kinds` are the kinds of the elements and of the initial value. An exclusive one combines the
+    `kinds` are the kinds of the elements and of the initial values. An exclusive one combines the
     elements before each. Recurses on the totals of blocks. Raises OperationError if the body does
     not work element by element.
     """
-    (start,) = combined.to_carried(e, [initial], [kinds[1]])
-    sizes, extent, rank = e.sizes(value), shape(value)[dimension], len(shape(value))
+    starts, count = combined.to_carried(e, initial, kinds[1]), len(values)
+    sizes, extent, rank = e.sizes(values[0]), shape(values[0])[dimension], len(shape(values[0]))
     size = extent if _is_whole(combined) else _block_of(extent)
     blocks, none = -(-extent // size), [0] * rank
     longer = [blocks * size if each == dimension else 0 for each in range(rank)]
-    value = pad(e, value, initial, none, [max(0, each - extent) for each in longer])
     one_each = [*sizes[:dimension], blocks, *sizes[dimension + 1 :]]
-    value = e.reshape(value, [*one_each[: dimension + 1], size, *one_each[dimension + 1 :]])
-    before = e.fill(start, one_each)
+    cut = [*one_each[: dimension + 1], size, *one_each[dimension + 1 :]]
+    missing = [max(0, each - extent) for each in longer]
+    padded = [pad(e, *each, none, missing) for each in zip(values, initial, strict=True)]
+    values = [e.reshape(each, cut) for each in padded]
+    before: Sequence[SSAValue] = [e.fill(start, one_each) for start in starts]
     kept = dims_but(dimension + 1, rank + 1)
 
     def combine(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return combined.combine(inner, args[1:], args[:1], kinds[:1])
+        return combined.combine(inner, args[count:], args[:count], kinds[0])
 
     if blocks > 1:
-        carried = combined.carried_kinds[0]
-        (totals,) = e.loops([value], None, [before], [kept], combine)
+        carried = combined.carried_kinds
+        totals = e.loops(values, None, before, [kept] * count, combine)
         before = running_reduction(
-            e, combined, totals, start, (carried, carried), dimension, is_inclusive=False
+            e, combined, totals, starts, (carried, carried), dimension, is_inclusive=False
         )
-    result = _in_blocks(e, combine, value, before, dimension + 1, is_inclusive)
-    result = e.reshape(result, [each or size for each, size in zip(longer, sizes, strict=True)])
-    return e.extract_slice(result, none, sizes)
+    results = _in_blocks(e, combine, values, before, dimension + 1, is_inclusive)
+    whole = [each or size for each, size in zip(longer, sizes, strict=True)]
+    return [e.extract_slice(e.reshape(each, whole), none, sizes) for each in results]
 
 
 def _block_of(extent: int) -> int:
@@ -145,37 +150,41 @@ def _block_of(extent: int) -> int:
 def _is_whole(combined: Combiner) -> bool:
     """Return whether a dimension is one block, so that elements are read once.
 
-    Blocks are split over devices, and round less: a sum of `n` floats has about `log(n)` roundings.
+    Blocks are split over devices, and sums round less: `n` floats have about `log(n)` roundings.
     """
-    body, carried = only_operation(combined.region), combined.carried_kinds[0]
-    is_choice = body is not None and body.name in _CHOICES
-    is_rounded = carried.name in ("float", "complex") and carried.width < 64 and not is_choice
+    body, (carried, *_) = only_operation(combined.region), combined.carried_kinds
+    is_narrow = carried.name in ("float", "complex") and carried.width < 64
+    is_rounded = is_narrow and body is not None and body.name in _ROUNDED
     return combined.lowering.is_on_one_device and not is_rounded
 
 
 def _in_blocks(
     e: Emitter,
     combine: Body,
-    value: SSAValue,
-    before: SSAValue,
+    values: Sequence[SSAValue],
+    before: Sequence[SSAValue],
     dimension: int,
     is_inclusive: bool,
-) -> SSAValue:
+) -> list[SSAValue]:
     """Combine each element of a block with those before it in the block, and with `before`.
 
     Kernels and the interpreter know this form (`running_nest`), and take one pass.
     """
-    rank = len(shape(value))
-    empty = e.empty(e.sizes(value), element_type(before.type))
+    rank, count = len(shape(values[0])), len(values)
+    empty = [e.empty(e.sizes(values[0]), element_type(each.type)) for each in before]
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         term, place = inner.loop_index(rank), inner.loop_index(dimension)
         is_first = inner.compare_integers("eq", term, inner.index(0))
         is_before = inner.compare_integers("sle" if is_inclusive else "slt", term, place)
-        held = inner.select(is_first, args[1], args[2])
-        return [inner.select(is_before, combine(inner, [args[0], held])[0], held)]
+        pairs = zip(args[count : 2 * count], args[2 * count :], strict=True)
+        held = [inner.select(is_first, *each) for each in pairs]
+        found = combine(inner, [*args[:count], *held])
+        return [inner.select(is_before, *each) for each in zip(found, held, strict=True)]
 
     read = [rank if each == dimension else each for each in range(rank)]
     rest = [each for each in range(rank) if each != dimension]
-    maps = [dims(*each, loops=rank + 1) for each in (read, rest, range(rank))]
-    return e.loops([value, before], maps[:2], [empty], maps[2:], body)[0]
+    of_value, of_start, of_result = (
+        [dims(*each, loops=rank + 1)] * count for each in (read, rest, range(rank))
+    )
+    return e.loops([*values, *before], [*of_value, *of_start], empty, of_result, body)
