@@ -277,6 +277,7 @@ class _Move:
         pitch = side + line  # Rows on the stack must not evict each other, either.
         memory = code.load(f"scratch_{self._element.name}_{side * pitch}")
         with code.loop(0, side, square) as right, code.loop(0, side, square) as down:
+            self._prefetch_next(square, side, at, (r, c), (right, down))
             _, taken = self._square(square, at, code.add(r, down), code.add(c, right))
             to, step = code.add(code.multiply(down, pitch), right), pitch
             if self.row in self._reversed:
@@ -287,6 +288,18 @@ class _Move:
             to, _ = self._places(at(code.add(r, row), code.add(c, column)))
             taken = code.add(code.multiply(row, pitch), column)
             code.run(f"line_{self.bytes}", base, to, memory, taken)
+
+    def _prefetch_next(
+        self, square: int, side: int, at: At, block: tuple[Term, Term], place: tuple[Term, Term]
+    ) -> None:
+        """Prefetch, with each square of a block, a share of what the block below it reads."""
+        code, (r, c), (right, down) = self.code, block, place
+        start, count = self._writer.address(self._source), max(1, square * square // side)
+        first = code.add(right, code.multiply(code.floor_divide(down, square), count))
+        for row, column in product(range(count), range(0, side, CACHE_LINE // self.bytes)):
+            number = code.add(c, code.add(first, row))
+            _, taken = self._places(at(code.add(r, side + column), number))
+            code.run(f"prefetch_{self._element.name}", start, taken)
 
 
 def _is_streamed(shape: Indices, storage_bytes: int) -> bool:
