@@ -14,6 +14,7 @@ from ...dialects.linalg.structured_view import IteratorType, StructuredView, str
 from ...ir.attribute_access import integers
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
+from ...ir.linear_forms import linear
 from ...ir.regions import captured
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
@@ -274,10 +275,11 @@ def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
         same = all(each == affine_map for each in view.output_maps)
         has_reduction = IteratorType.REDUCTION in view.iterators
         return Access.EACH if same or has_reduction else Access.ONCE
-    used = {str(expression) for expression in affine_map.results}
-    every = {f"d{loop}" for loop in range(loops)}
+    forms = map(linear, affine_map.results)
+    used = {next(iter(each.coefficients)) for each in forms if each and len(each.coefficients) == 1}
+    every = set(range(loops))
     if running is not None:
-        every.discard(f"d{running.place}")  # One pass over the terms serves all places.
+        every.discard(running.place)  # One pass over the terms serves all places.
     return Access.ONCE if used == every else Access.MANY
 
 

@@ -432,3 +432,31 @@ def host_arithmetic(text: str) -> list[str]:
     block = function.regions[0].block
     host = [each.name for each in block.ops if each in plan_block(block).host]
     return [each for each in host if each.startswith("arith.") and each != "arith.constant"]
+
+
+REFLECTED = """
+func.func @main(%a: tensor<5x6x7xf32>) -> tensor<5x9x11xf32> {
+  %0 = stablehlo.slice %a [0:5, 0:6, 1:3] : (tensor<5x6x7xf32>) -> tensor<5x6x2xf32>
+  %1 = stablehlo.reverse %0, dims = [2] : tensor<5x6x2xf32>
+  %2 = stablehlo.slice %a [0:5, 0:6, 4:6] : (tensor<5x6x7xf32>) -> tensor<5x6x2xf32>
+  %3 = stablehlo.reverse %2, dims = [2] : tensor<5x6x2xf32>
+  %4 = stablehlo.concatenate %1, %a, %3, dim = 2
+    : (tensor<5x6x2xf32>, tensor<5x6x7xf32>, tensor<5x6x2xf32>) -> tensor<5x6x11xf32>
+  %5 = stablehlo.slice %4 [0:5, 1:3, 0:11] : (tensor<5x6x11xf32>) -> tensor<5x2x11xf32>
+  %6 = stablehlo.reverse %5, dims = [1] : tensor<5x2x11xf32>
+  %7 = stablehlo.slice %4 [0:5, 4:5, 0:11] : (tensor<5x6x11xf32>) -> tensor<5x1x11xf32>
+  %8 = stablehlo.reverse %7, dims = [1] : tensor<5x1x11xf32>
+  %r = stablehlo.concatenate %6, %4, %8, dim = 1
+    : (tensor<5x2x11xf32>, tensor<5x6x11xf32>, tensor<5x1x11xf32>) -> tensor<5x9x11xf32>
+  return %r : tensor<5x9x11xf32>
+}"""
+
+
+def test_images_that_are_reflected_at_their_edges_are_one_kernel() -> None:
+    """Reversed rows are read once, like others: nothing between is stored."""
+    program = api.compile(REFLECTED)
+    (function,) = program.module.ops
+    assert len(plan_block(function.regions[0].block).kernels) == 1
+    values = np.arange(5 * 6 * 7, dtype=np.float32).reshape(5, 6, 7)
+    expected = np.pad(values, ((0, 0), (2, 1), (2, 2)), "reflect")
+    np.testing.assert_array_equal(program["main"](values), expected)
