@@ -16,8 +16,7 @@ differently than 4. Sums in types narrower than f32 are accumulated in f32.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
-from typing import TypeVar
+from itertools import pairwise, product
 
 import numpy as np
 from xdsl.ir import Operation
@@ -30,19 +29,9 @@ from ..ir.linear_forms import linear
 from ..runtime.abi.arrays import Array, Value
 from .contractions import contract, product_factors
 from .frames import Exit, Frame
-from .loops import (
-    LoopNest,
-    is_pointwise,
-    loop_extents,
-    loop_index,
-    run_body,
-    slice_over_loops,
-    view,
-)
+from .loops import LoopNest, is_pointwise, loop_extents, run_body, slice_over_loops, view
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
-
-T = TypeVar("T")
 
 
 def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame) -> Routine:
@@ -133,36 +122,33 @@ def _run_sequentially(nest: LoopNest) -> None:
 
 def _run_in_one_pass(nest: LoopNest, running: RunningNest) -> None:
     """Combine one term after the other, and write each result when all its terms are combined."""
-    whole, indices = nest.extents, [nest.index(loop) for loop in range(len(nest.extents))]
-    # The place after the last one is only the index that the body compares.
-    indices[running.place] = loop_index(
-        running.place, _with(whole, running, whole[running.term] + 1)
-    )
-    point: tuple[slice, ...] = (slice(None),) * len(whole)
-    first = _with(point, running, slice(0, 1))
-    totals = [slice_over_loops(write, first).copy() for write in nest.writes]
+    extents, indices = nest.extents, [nest.index(loop) for loop in range(len(nest.extents))]
+    size = extents[running.term]
+
+    def at(term: int, place: int) -> tuple[slice, ...]:
+        here = {running.term: slice(term, term + 1), running.place: slice(place, place + 1)}
+        return tuple(here.get(loop, slice(None)) for loop in range(len(extents)))
 
     def combined(term: int, place: int) -> list[Value]:
-        here = _with(point, running, slice(term, term + 1))
-        at = (*here[: running.place], slice(place, place + 1), *here[running.place + 1 :])
+        here = at(term, 0)
         arguments = [slice_over_loops(read, here) for read in nest.reads] + totals
-        return run_body(
-            nest.plan, arguments, nest.frame, lambda loop: slice_over_loops(indices[loop], at)
-        )
 
-    for number in range(whole[running.term]):
-        found = combined(number, number)
+        def index(loop: int) -> Value:
+            is_place = loop == running.place
+            return np.int64(place) if is_place else slice_over_loops(indices[loop], here)
+
+        return run_body(nest.plan, arguments, nest.frame, index)
+
+    totals = [slice_over_loops(write, at(0, 0)).copy() for write in nest.writes]
+    places = range(size, -1, -1) if running.is_reversed else range(size + 1)
+    places = [each - running.is_reversed for each in places]
+    for term, (place, following) in enumerate(pairwise(places)):
+        found = combined(term, place)
         for write, value in zip(nest.writes, found, strict=True):
-            slice_over_loops(write, _with(point, running, slice(number, number + 1)))[...] = value
-        held = found if running.is_inclusive else combined(number, number + 1)
+            slice_over_loops(write, at(term, place))[...] = value
+        held = found if running.is_inclusive else combined(term, following)
         for total, value in zip(totals, [np.array(each) for each in held], strict=True):
             total[...] = value
-
-
-def _with(point: tuple[T, ...], running: RunningNest, number: T) -> tuple[T, ...]:
-    """Return the point of loops with a number at the loops over terms and places."""
-    loops = running.term, running.place
-    return tuple(number if loop in loops else each for loop, each in enumerate(point))
 
 
 def _run_each_point(nest: LoopNest) -> Routine:

@@ -49,7 +49,7 @@ class RunningLoops(ReductionLoops):
         self._terms = [
             number
             for number, each in enumerate(arguments)
-            if each not in running.starts or not each.has_one_use()
+            if each.first_use and (each not in running.starts or not each.has_one_use())
         ]
 
     def write(self) -> TileCount:
@@ -84,6 +84,9 @@ class RunningLoops(ReductionLoops):
         """Return the point of a term and its place."""
         found = list(point)
         found[self._running.term] = found[self._running.place] = number
+        if self._running.is_reversed:
+            last = self.code.subtract(self._size, 1)
+            found[self._running.place] = self.code.subtract(last, number)
         return tuple(found)
 
     # One term ---------------------------------------------------------------------------------

@@ -6,6 +6,9 @@
     %r = arith.select (%j <= %i), %new, %held        # `<` if element `i` leaves out term `i`
     linalg.yield %r
 
+From the last term on, a running reduction reads term `n - 1 - %j` and compares `%j` with
+`n - 1 - %i`.
+
 Run as written, the nest takes `n * n` steps. One pass over the terms computes the same numbers, in
 the same order: it stores what it has combined so far at each place.
 """
@@ -33,6 +36,7 @@ class RunningNest:
 
     - `place`, `term`: the loop over the places of the results, and that over the terms;
     - `is_inclusive`: whether a place combines its own term;
+    - `is_reversed`: whether term 0 belongs to the last place;
     - `starts`: what precedes the first term, for each result;
     - `held`: what a step has combined so far; the body computes it by a choice;
     - `operations`: the operations of a step that compute `combined` of `held` and the term.
@@ -41,6 +45,7 @@ class RunningNest:
     place: int
     term: int
     is_inclusive: bool
+    is_reversed: bool
     starts: tuple[SSAValue, ...]
     held: tuple[SSAValue, ...]
     operations: tuple[Operation, ...]
@@ -61,7 +66,7 @@ def running_nest(view: StructuredView) -> RunningNest | None:
     order = _order(conditions.pop(), term)
     if order is None:
         return None
-    place, is_inclusive, comparison = order
+    place, is_inclusive, last_place, comparison = order
     choices = [made_by(each.operands[2], "arith.select") for each in found]
     firsts = [each for each in choices if each is not None]
     if len(firsts) != len(choices) or not all(_is_first(each, term) for each in firsts):
@@ -70,7 +75,7 @@ def running_nest(view: StructuredView) -> RunningNest | None:
     left_out = {*found, *firsts, *(each.operands[0].owner for each in firsts), comparison, last}
     operations = tuple(each for each in view.body.ops if each not in left_out)
     running = RunningNest(
-        *(place, term, is_inclusive),
+        *(place, term, is_inclusive, last_place is not None),
         tuple(each.operands[1] for each in firsts),
         tuple(each.results[0] for each in firsts),
         operations,
@@ -80,7 +85,8 @@ def running_nest(view: StructuredView) -> RunningNest | None:
         each.operands[2] is accumulator and accumulator.has_one_use()
         for each, accumulator in zip(firsts, accumulators, strict=True)
     )
-    return running if is_held and _has_loops(view, running) else None
+    is_whole = last_place in (None, (view.loop_sizes()[place] or 0) - 1)
+    return running if is_held and is_whole and _has_loops(view, running) else None
 
 
 def _has_loops(view: StructuredView, running: RunningNest) -> bool:
@@ -102,21 +108,43 @@ def _has_loops(view: StructuredView, running: RunningNest) -> bool:
     )
 
 
-def _order(condition: SSAValue, term: int) -> tuple[int, bool, Operation] | None:
-    """Return the loop over places, whether they include their terms, and the comparison."""
+def _order(condition: SSAValue, term: int) -> tuple[int, bool, int | None, Operation] | None:
+    """Return the loop over places, whether they include their terms, and the comparison.
+
+    If places are counted from behind, the third number is the last one.
+    """
     comparison = made_by(condition, "arith.cmpi")
     if comparison is None:
         return None
-    loops = [_loop_of(each.owner) for each in comparison.operands]
-    if loops.count(term) != 1 or None in loops:
+    places = [_place(each) for each in comparison.operands]
+    number = next((i for i, each in enumerate(places) if each == (term, None)), None)
+    found = None if number is None else places[1 - number]
+    if found is None or number is None or found[0] == term:
         return None
-    number = loops.index(term)
     is_inclusive = _ORDERS.get((number, integer(comparison, "predicate")))
-    place = loops[1 - number]
-    if is_inclusive is None or place is None:
-        return None
     index = comparison.operands[1 - number]
-    return (place, is_inclusive, comparison) if index.has_one_use() else None
+    if is_inclusive is None or not index.has_one_use():
+        return None
+    return found[0], is_inclusive, found[1], comparison
+
+
+def _place(value: SSAValue) -> tuple[int, int | None] | None:
+    """Return the loop whose index a value is, and the number that it is subtracted from, if any."""
+    difference, last = made_by(value, "arith.subi"), None
+    if difference is not None:
+        last, value = _number(difference.operands[0]), difference.operands[1]
+        if last is None:
+            return None
+    loop = _loop_of(value.owner)
+    return None if loop is None else (loop, last)
+
+
+def _number(value: SSAValue) -> int | None:
+    """Return the value of an integer constant."""
+    constant = made_by(value, "arith.constant")
+    attribute_ = None if constant is None else attribute(constant, "value")
+    number = getattr(getattr(attribute_, "value", None), "data", None)
+    return number if isinstance(number, int) else None
 
 
 def _is_first(choice: Operation, term: int) -> bool:
@@ -125,10 +153,7 @@ def _is_first(choice: Operation, term: int) -> bool:
     if comparison is None or integer(comparison, "predicate") != 0:
         return False
     index, zero = comparison.operands
-    constant = made_by(zero, "arith.constant")
-    value = None if constant is None else attribute(constant, "value")
-    number = getattr(getattr(value, "value", None), "data", None)
-    return _loop_of(index.owner) == term and number == 0
+    return _loop_of(index.owner) == term and _number(zero) == 0
 
 
 def _loop_of(owner: Operation | Block) -> int | None:

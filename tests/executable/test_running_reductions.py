@@ -52,6 +52,8 @@ CASES: dict[str, tuple[str, str, str, tuple[int, ...], int, str, Running]] = {
     "sum_from_behind": ("add", "0.0", "f64", (129,), 0, "last", np.cumsum),
     "short_sum": ("add", "0.0", "f32", (33, 3), 0, "first", np.cumsum),
     "sum_of_integers": ("add", "0", "i32", (2, 65), 1, "first", np.cumsum),
+    "rows_of_integers_from_behind": ("add", "0", "i32", (9, 70), 1, "last", np.cumsum),
+    "columns_from_behind": ("add", "0.0", "f32", (70, 40), 0, "last", np.cumsum),
     "narrow_sum": ("add", "0.0", "bf16", (100, 2), 0, "first", np.cumsum),
     "product": ("multiply", "1.0", "f32", (96,), 0, "first", np.cumprod),
     "complex_product": ("multiply", "(1.0, 0.0)", "complex<f32>", (65,), 0, "first", np.cumprod),
@@ -194,6 +196,14 @@ def nest(shape: tuple[int, ...], place: int, body: str = ADD, order: str = LESS)
     }}"""
 
 
+def counted_from(last: int) -> tuple[str, str]:
+    """The body and the order of a nest whose places are counted from behind."""
+    body = f"""%last = arith.constant {last} : index
+      %p = arith.subi %last, %i : index
+      {ADD}"""
+    return body, "arith.cmpi sle, %j, %p : index"
+
+
 NESTS = {
     "rows": nest((5, 40), 1),
     "blocks_of_rows": nest((2, 1030, 33), 2),
@@ -202,6 +212,7 @@ NESTS = {
     "exclusive": nest((9, 20), 1, order="arith.cmpi slt, %j, %i : index"),
     "exchanged": nest((20, 9), 0, order="arith.cmpi sge, %i, %j : index"),
     "exclusive_and_exchanged": nest((20, 9), 0, order="arith.cmpi sgt, %i, %j : index"),
+    "from_behind": nest((9, 20), 1, *counted_from(19)),
     "long_bodies": nest((3, 35, 50), 2, LOG),
     "indices": nest(
         (4, 20),
@@ -229,7 +240,9 @@ def test_nests_take_one_pass(name: str) -> None:
             new = np.logaddexp(held, each)
         else:
             new = held + (each * np.float32(number) if name == "indices" else each)
-        results[number] = held if "exclusive" in name else new
+        results[19 - number if name == "from_behind" else number] = (
+            held if "exclusive" in name else new
+        )
         held = new
     for backend in ("interpreter", "native"):
         (result,) = main.run([values, starts], backend=backend)
@@ -249,6 +262,7 @@ OTHERS = {
       %n = arith.addf %h, %t : f32""",
     ),
     "another_order": nest((3, 9), 1, order="arith.cmpi sge, %j, %i : index"),
+    "another_last_place": nest((3, 9), 1, *counted_from(7)),
     "another_first_term": nest((3, 9), 1).replace("arith.constant 0", "arith.constant 1"),
 }
 
@@ -265,7 +279,8 @@ def test_similar_nests_are_computed_as_written(name: str) -> None:
     for i in range(9):
         held = given[1]
         for j in range(9):
-            counts = j >= i if name == "another_order" else j <= i
+            last = 7 - i if name == "another_last_place" else i
+            counts = j >= i if name == "another_order" else j <= last
             scale = i if name == "place_in_the_body" else 1
             held = held + given[0][:, j] * scale if counts else held
         found[:, i] = held

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.windows import reduction_windows
 from ....ir.attribute_access import attribute, number_list
-from ..data_movement.shapes import pad, reverse
+from ..data_movement.shapes import pad
 from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
@@ -80,17 +80,18 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         op,
         op.regions[0],
         half,
-        # The tensor is reversed, so the next element stands before the accumulated ones.
+        # Terms are taken from behind, so the next element stands before the accumulated ones.
         elements_first=running is not None and running[1],
     )
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     initial = [e.element(value) for value in operands[half:]]
     if running is not None:
         dimension, is_reversed = running
-        turn = partial(reverse, e, dimensions=[dimension])
-        values = [turn(each) if is_reversed else each for each in operands[:half]]
-        found = running_reduction(e, combined, values, initial, (given, of_initial), dimension)
-        return combined.finish(e, [turn(each) if is_reversed else each for each in found])
+        found = running_reduction(
+            *(e, combined, operands[:half], initial, (given, of_initial), dimension),
+            is_reversed=is_reversed,
+        )
+        return combined.finish(e, found)
     starts = combined.to_carried(e, initial, of_initial)
     low, high = [w.low for w in windows], [w.high for w in windows]
     between = [w.base_dilation - 1 for w in windows]

@@ -18,13 +18,14 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ....dialects.stablehlo.windows import Window
 from ....ir.attribute_access import attribute, element_type, is_splat
 from ....ir.locations import source_behind
 from ..data_movement.shapes import pad
 from ..lowering.element_types import Kind, kind
-from ..lowering.emitter import Body, Emitter, dims, dims_but, number_of, shape
+from ..lowering.emitter import BOOL, Body, Emitter, dims, dims_but, number_of, shape
 from .combiners import Combiner, only_operation
 
 MIN_EXTENT = 9
@@ -104,13 +105,14 @@ def running_reduction(
     kinds: tuple[Sequence[Kind], Sequence[Kind]],
     dimension: int,
     *,
+    is_reversed: bool = False,
     is_inclusive: bool = True,
 ) -> list[SSAValue]:
     """Return the running reductions of tensors along `dimension`, in the accumulators' types.
 
     `kinds` are the kinds of the elements and of the initial values. An exclusive one combines the
-    elements before each. Recurses on the totals of blocks. Raises OperationError if the body does
-    not work element by element.
+    elements before each; a reversed one starts at the last. Recurses on the totals of blocks.
+    Raises OperationError if the body does not work element by element.
     """
     starts, count = combined.to_carried(e, initial, kinds[1]), len(values)
     sizes, extent, rank = e.sizes(values[0]), shape(values[0])[dimension], len(shape(values[0]))
@@ -126,24 +128,55 @@ def running_reduction(
     kept = dims_but(dimension + 1, rank + 1)
 
     def combine(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return combined.combine(inner, args[count:], args[:count], kinds[0])
+        return combined.combine(inner, args[-count:], args[:count], kinds[0])
 
     if blocks > 1:
         carried = combined.carried_kinds
-        totals = e.loops(values, None, before, [kept] * count, combine)
+        every = range(rank + 1)
+        terms = _Terms(e, every, dimension + 1, size, rank + 1, is_reversed)
+        read, maps = [*values, *terms.extents], [*[terms.read] * count, *terms.maps]
+        totals = e.loops(read, maps, before, [kept] * count, combine)
+        of_totals = carried, carried
         before = running_reduction(
-            e, combined, totals, starts, (carried, carried), dimension, is_inclusive=False
+            *(e, combined, totals, starts, of_totals, dimension),
+            is_reversed=is_reversed,
+            is_inclusive=False,
         )
-    results = _in_blocks(e, combine, values, before, dimension + 1, is_inclusive)
+    results = _in_blocks(e, combine, values, before, dimension + 1, is_inclusive, is_reversed)
     whole = [each or size for each, size in zip(longer, sizes, strict=True)]
     return [e.extract_slice(e.reshape(each, whole), none, sizes) for each in results]
+
+
+class _Terms:
+    """How a nest of `loops` loops reads terms: by the loops `indices`, of which one is over terms.
+
+    - `read`: the map of what is read; term 0 is the last one if the order is reversed;
+    - `extents`, `maps`: an operand, and its map, from which the loop over terms has its extent.
+    """
+
+    def __init__(
+        self,
+        e: Emitter,
+        indices: Sequence[int],
+        place: int,
+        size: int,
+        loops: int,
+        is_reversed: bool,
+    ) -> None:
+        results = list(dims(*indices, loops=loops).results)
+        term = indices[place]
+        self.extents = [e.empty([size], BOOL)] if is_reversed else []
+        self.maps = [dims(term, loops=loops)] if is_reversed else []
+        if is_reversed:
+            results[place] = results[place] * -1 + (size - 1)
+        self.read = AffineMap(loops, 0, tuple(results))
 
 
 def _block_of(extent: int) -> int:
     """Return the size of blocks: the whole extent if it is short, a divisor if there is one."""
     if extent <= 2 * BLOCK:
         return extent
-    divisors = [each for each in range(BLOCK // 2, 2 * BLOCK) if extent % each == 0]
+    divisors = [each for each in range(BLOCK // 4, 4 * BLOCK) if extent % each == 0]
     return min(divisors, key=lambda each: abs(each - BLOCK), default=BLOCK)
 
 
@@ -165,26 +198,29 @@ def _in_blocks(
     before: Sequence[SSAValue],
     dimension: int,
     is_inclusive: bool,
+    is_reversed: bool,
 ) -> list[SSAValue]:
     """Combine each element of a block with those before it in the block, and with `before`.
 
     Kernels and the interpreter know this form (`running_nest`), and take one pass.
     """
-    rank, count = len(shape(values[0])), len(values)
+    rank, count, size = len(shape(values[0])), len(values), shape(values[0])[dimension]
     empty = [e.empty(e.sizes(values[0]), element_type(each.type)) for each in before]
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         term, place = inner.loop_index(rank), inner.loop_index(dimension)
         is_first = inner.compare_integers("eq", term, inner.index(0))
+        if is_reversed:
+            place = inner.op("arith.subi", inner.index(size - 1), place)
         is_before = inner.compare_integers("sle" if is_inclusive else "slt", term, place)
-        pairs = zip(args[count : 2 * count], args[2 * count :], strict=True)
+        pairs = zip(args[count : 2 * count], args[-count:], strict=True)
         held = [inner.select(is_first, *each) for each in pairs]
         found = combine(inner, [*args[:count], *held])
         return [inner.select(is_before, *each) for each in zip(found, held, strict=True)]
 
-    read = [rank if each == dimension else each for each in range(rank)]
-    rest = [each for each in range(rank) if each != dimension]
-    of_value, of_start, of_result = (
-        [dims(*each, loops=rank + 1)] * count for each in (read, rest, range(rank))
-    )
-    return e.loops([*values, *before], [*of_value, *of_start], empty, of_result, body)
+    indices = [rank if each == dimension else each for each in range(rank)]
+    terms = _Terms(e, indices, dimension, size, rank + 1, is_reversed)
+    rest = dims(*(each for each in range(rank) if each != dimension), loops=rank + 1)
+    maps = [*[terms.read] * count, *[rest] * count, *terms.maps]
+    written = [dims(*range(rank), loops=rank + 1)] * count
+    return e.loops([*values, *before, *terms.extents], maps, empty, written, body)
