@@ -15,6 +15,7 @@ the same order: it stores what it has combined so far at each place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -66,13 +67,13 @@ def running_nest(view: StructuredView) -> RunningNest | None:
     order = _order(conditions.pop(), term)
     if order is None:
         return None
-    place, is_inclusive, last_place, comparison = order
+    place, is_inclusive, last_place, ordering = order
     choices = [made_by(each.operands[2], "arith.select") for each in found]
     firsts = [each for each in choices if each is not None]
     if len(firsts) != len(choices) or not all(_is_first(each, term) for each in firsts):
         return None
     accumulators = tuple(view.body.args[len(view.inputs) :])
-    left_out = {*found, *firsts, *(each.operands[0].owner for each in firsts), comparison, last}
+    left_out = {*found, *firsts, *(each.operands[0].owner for each in firsts), *ordering, last}
     operations = tuple(each for each in view.body.ops if each not in left_out)
     running = RunningNest(
         *(place, term, is_inclusive, last_place is not None),
@@ -85,6 +86,10 @@ def running_nest(view: StructuredView) -> RunningNest | None:
         each.operands[2] is accumulator and accumulator.has_one_use()
         for each, accumulator in zip(firsts, accumulators, strict=True)
     )
+    used = {value for each in operations for inner in each.walk() for value in inner.operands}
+    hidden = {value for each in view.body.ops if each in left_out for value in each.results}
+    if not used.isdisjoint(hidden.difference(running.held)):
+        return None
     is_whole = last_place in (None, (view.loop_sizes()[place] or 0) - 1)
     return running if is_held and is_whole and _has_loops(view, running) else None
 
@@ -100,7 +105,7 @@ def _has_loops(view: StructuredView, running: RunningNest) -> bool:
         and set(loops) == kept
         and len(loops) == len(output_map.results)
         and not any(running.place in each.used_dims() for each in view.input_maps)
-        and sum(_loop_of(each) == running.place for each in view.body.ops) == 1
+        and not any(_loop_of(each) == running.place for each in running.operations)
         and all(
             each in inputs and running.term not in inputs[each].used_dims()
             for each in running.starts
@@ -108,35 +113,29 @@ def _has_loops(view: StructuredView, running: RunningNest) -> bool:
     )
 
 
-def _order(condition: SSAValue, term: int) -> tuple[int, bool, int | None, Operation] | None:
-    """Return the loop over places, whether they include their terms, and the comparison.
+def _order(
+    condition: SSAValue, term: int
+) -> tuple[int, bool, int | None, Sequence[Operation]] | None:
+    """Return the loop over places, whether they include their terms, and the operations of a test.
 
     If places are counted from behind, the third number is the last one.
     """
     comparison = made_by(condition, "arith.cmpi")
     if comparison is None:
         return None
-    places = [_place(each) for each in comparison.operands]
-    number = next((i for i, each in enumerate(places) if each == (term, None)), None)
-    found = None if number is None else places[1 - number]
-    if found is None or number is None or found[0] == term:
-        return None
-    is_inclusive = _ORDERS.get((number, integer(comparison, "predicate")))
-    index = comparison.operands[1 - number]
-    if is_inclusive is None or not index.has_one_use():
-        return None
-    return found[0], is_inclusive, found[1], comparison
-
-
-def _place(value: SSAValue) -> tuple[int, int | None] | None:
-    """Return the loop whose index a value is, and the number that it is subtracted from, if any."""
-    difference, last = made_by(value, "arith.subi"), None
+    owners = [each.owner for each in comparison.operands]
+    number = next((i for i, each in enumerate(owners) if _loop_of(each) == term), 0)
+    index, last = comparison.operands[1 - number], None
+    difference = made_by(index, "arith.subi")
     if difference is not None:
-        last, value = _number(difference.operands[0]), difference.operands[1]
-        if last is None:
-            return None
-    loop = _loop_of(value.owner)
-    return None if loop is None else (loop, last)
+        last, index = _number(difference.operands[0]), difference.operands[1]
+    place = _loop_of(index.owner)
+    is_inclusive = _ORDERS.get((number, integer(comparison, "predicate")))
+    is_known = _loop_of(owners[number]) == term != place and (last is None) == (difference is None)
+    if place is None or is_inclusive is None or not is_known:
+        return None
+    operations = (comparison, difference, made_by(index, "linalg.index"))
+    return place, is_inclusive, last, [each for each in operations if each is not None]
 
 
 def _number(value: SSAValue) -> int | None:

@@ -150,6 +150,28 @@ def test_bodies_of_several_operations_are_applied_in_order(end: str) -> None:
         np.testing.assert_array_equal(main.run([values], backend=backend)[0], expected)
 
 
+@pytest.mark.parametrize("end", ["first", "last"])
+@pytest.mark.parametrize("split", ["first", "second"])
+def test_split_dimensions(split: str, end: str) -> None:
+    """Blocks are split over devices, and so are other dimensions."""
+    axes = '[{"x"}, {}]' if split == "first" else '[{}, {"x"}]'
+    mesh = """sdy.mesh @mesh = <["x"=2]>"""
+    text = program("add", "0", "i32", (4, 256), 1, end)
+    text = text.replace(
+        "(%a: tensor<4x256xi32>)",
+        f"""(%a: tensor<4x256xi32>
+      {{sdy.sharding = #sdy.sharding<@mesh, {axes}>}})""",
+    )
+    main = api.compile(f"{mesh}\n{text}", "spmd")["main"]
+    values = np.random.default_rng(0).integers(-9, 9, (4, 256)).astype(np.int32)
+    turned = values if end == "first" else values[:, ::-1]
+    expected = np.cumsum(turned, 1, dtype=np.int32)
+    expected = expected if end == "first" else expected[:, ::-1]
+    assert_one_pass(main)
+    for backend in ("interpreter", "native"):
+        np.testing.assert_array_equal(main.run([values], backend=backend)[0], expected)
+
+
 # Nests written by hand ------------------------------------------------------------------------
 
 ADD, LESS = "%n = arith.addf %h, %v : f32", "arith.cmpi sle, %j, %i : index"
@@ -261,6 +283,12 @@ OTHERS = {
       %t = arith.mulf %v, %f : f32
       %n = arith.addf %h, %t : f32""",
     ),
+    "choice_in_the_body": nest(
+        (3, 9),
+        1,
+        """%first2 = arith.select %first, %start, %v : f32
+      %n = arith.addf %h, %first2 : f32""",
+    ),
     "another_order": nest((3, 9), 1, order="arith.cmpi sge, %j, %i : index"),
     "another_last_place": nest((3, 9), 1, *counted_from(7)),
     "another_first_term": nest((3, 9), 1).replace("arith.constant 0", "arith.constant 1"),
@@ -282,7 +310,8 @@ def test_similar_nests_are_computed_as_written(name: str) -> None:
             last = 7 - i if name == "another_last_place" else i
             counts = j >= i if name == "another_order" else j <= last
             scale = i if name == "place_in_the_body" else 1
-            held = held + given[0][:, j] * scale if counts else held
+            term = given[1] if name == "choice_in_the_body" and j == 0 else given[0][:, j]
+            held = held + term * scale if counts else held
         found[:, i] = held
     for backend in ("interpreter", "native"):
         np.testing.assert_array_equal(main.run(given, backend=backend)[0], found)
