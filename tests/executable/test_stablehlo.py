@@ -173,6 +173,39 @@ func.func @main() {
   check.expect_eq_const %p, dense<0> : tensor<ui32>
   return
 }""",
+    # Edges that remove more than there is, and windows wider than their dimension.
+    "windows_of_nothing": """
+func.func @main() {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.constant dense<> : tensor<0x2xf32>
+  %0 = "stablehlo.reduce_window"(%e, %z) <{window_dimensions = array<i64: 2, 1>, padding = dense<[[-1, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<0x2xf32>, tensor<f32>) -> tensor<0x2xf32>
+  check.expect_eq_const %0, dense<> : tensor<0x2xf32>
+  %a = stablehlo.constant dense<[[[1.0], [2.0], [3.0]]]> : tensor<1x3x1xf32>
+  %k = stablehlo.constant dense<1.0> : tensor<1x1x1xf32>
+  %1 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[-4, -1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x1xf32>, tensor<1x1x1xf32>) -> tensor<1x0x1xf32>
+  check.expect_eq_const %1, dense<> : tensor<1x0x1xf32>
+  %n = stablehlo.constant dense<3> : tensor<1xi32>
+  %d = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  %2 = "stablehlo.reduce_window"(%d, %z) <{window_dimensions = array<i64: 5>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+  %3 = "stablehlo.reduce_window"(%d, %z) <{window_dimensions = array<i64: 1>, padding = dense<[[-4, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+  %4 = stablehlo.get_dimension_size %2, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %5 = stablehlo.get_dimension_size %3, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %6 = stablehlo.add %4, %5 : tensor<i32>
+  check.expect_eq_const %6, dense<0> : tensor<i32>
+  return
+}""",
     "implicit_broadcasts": """
 func.func @main() {
   %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>

@@ -300,18 +300,28 @@ def pad(
     low: Sequence[int],
     high: Sequence[int],
     interior: Sequence[int] = (),
+    *,
+    for_windows: bool = False,
 ) -> SSAValue:
-    """Return a tensor with interior padding, then edge padding; negative edges remove elements."""
+    """Return a tensor with interior padding, then edge padding; negative edges remove elements.
+
+    No window fits where edges remove more than there is, so such a dimension of a tensor
+    `for_windows` is empty.
+    """
     if any(interior):
         source = dilate(e, source, value, [each + 1 for each in interior])
     source = e.pad(source, [max(each, 0) for each in low], [max(each, 0) for each in high], value)
     if min((*low, *high), default=0) >= 0:
         return source
-    offsets = [max(-each, 0) for each in low]
-    sizes = [
-        e.subtract(size, offset + max(-behind, 0))
-        for size, offset, behind in zip(e.sizes(source), offsets, high, strict=True)
-    ]
+    sizes: list[IndexOrInt] = []
+    offsets: list[IndexOrInt] = []
+    for size, before, behind in zip(e.sizes(source), low, high, strict=True):
+        first, last = max(-before, 0), max(-behind, 0)
+        left = e.subtract(size, first + last)
+        if for_windows and first + last:
+            left = e.maximum(left, 0)
+        sizes.append(left)
+        offsets.append(e.minimum(first, e.subtract(size, left)) if for_windows and first else first)
     return e.extract_slice(source, offsets, sizes)
 
 

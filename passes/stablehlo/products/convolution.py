@@ -217,7 +217,8 @@ def _padded(
     for dimension, window in zip(dimensions, windows, strict=True):
         low[dimension], high[dimension] = window.low, window.high
         between[dimension] = window.base_dilation - 1
-    return pad(e, image, e.constant(0, element.type), low, high, between)
+    zero = e.constant(0, element.type)
+    return pad(e, image, zero, low, high, between, for_windows=True)
 
 
 def _names(dimensions: Sequence[str | int], spatial: str, **renamed: str) -> list[str]:

@@ -96,7 +96,7 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     low, high = [w.low for w in windows], [w.high for w in windows]
     between = [w.base_dilation - 1 for w in windows]
     padded = [
-        pad(e, value, start, low, high, between)
+        pad(e, value, start, low, high, between, for_windows=True)
         for value, start in zip(operands[:half], initial, strict=True)
     ]
     combine = partial(combined.combine, given=given)

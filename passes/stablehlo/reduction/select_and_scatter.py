@@ -57,7 +57,7 @@ def _choose(
     position_type = i32 if is_small else i64
     zero = e.constant(0, element)
     low, high = [each.low for each in windows], [each.high for each in windows]
-    padded = pad(e, operand, zero, low, high)
+    padded = pad(e, operand, zero, low, high, for_windows=True)
     loops = rank + len(wide)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:

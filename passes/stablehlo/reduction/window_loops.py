@@ -27,8 +27,10 @@ def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window
     if isinstance(size, int) and isinstance(width, int):
         return Window(width, window.stride, dilation=window.dilation).count(size)
     reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
-    # No number is negative where just no window fits.
-    return e.divide(e.subtract(e.add(size, window.stride), reach), window.stride)
+    room = e.subtract(e.add(size, window.stride), reach)
+    # No number of windows is negative where each begins behind the end of another.
+    is_apart = isinstance(width, int) and window.reach <= window.stride
+    return e.divide(room if is_apart else e.maximum(room, 0), window.stride)
 
 
 def window_map(windows: Sequence[Window], wide: Sequence[int]) -> AffineMap:
