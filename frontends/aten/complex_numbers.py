@@ -73,7 +73,8 @@ def angle(x: Any) -> Any:
     if x.is_complex():
         return torch.atan2(x.imag, x.real)
     x = as_real(x)
-    return torch.where(torch.isnan(x), x, torch.where(x < 0, torch.pi, 0.0)).to(x.dtype)
+    half_turn = torch.full((), torch.pi, dtype=x.dtype)
+    return torch.where(torch.isnan(x), x, torch.where(x < 0, half_turn, 0.0))
 
 
 @decomposition("_conj.default", "conj_physical.default", "_conj_physical.default")

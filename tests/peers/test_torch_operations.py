@@ -280,7 +280,8 @@ same(lambda x, y, z: functional.bilinear(x, y, z), torch.ones(0, 3), torch.ones(
 z, numbers = torch.randn(3, 4, dtype=torch.complex64), torch.arange(4)
 same(lambda x, i: (i.to(torch.complex128), (x.real > 0).to(torch.complex64) * x, x + i,
                    torch.view_as_complex(torch.view_as_real(x)), torch.polar(x.real, x.imag[0]),
-                   torch.complex(x.real, x.imag[0]), torch.angle(x.real), torch.fft.ihfft(x.real)),
+                   torch.complex(x.real, x.imag[0]), torch.angle(x.real), torch.fft.ihfft(x.real),
+                   torch.angle(x.real.double()) * 1e6 - torch.pi * 1e6),
      z, numbers)
 same(lambda x: (torch.linalg.vector_norm(x), x.norm(dim=0)), z)
 same(lambda z, w: (z @ w, z[None] @ w[None], z @ w[:, 0], torch.vdot(z[0], w[:, 0]), z.sum(),
