@@ -164,7 +164,7 @@ def labelled_rule(
     for index, labels in enumerate(operands):
         shape = tensor_shape(operation.operands[index]) or ()
         for dimension, label in enumerate(labels):
-            is_broadcast = shape[dimension] == 1 and extents[label] != 1
+            is_broadcast = shape[dimension] == 1 and extents.get(label) != 1
             has_factor = label is not None and not is_broadcast
             builder.operand(index, dimension, *([factors[label]] if has_factor else []))
     return builder.build()
