@@ -19,7 +19,7 @@ from breadth import breadth
 from mesh_opt import api
 
 ROOT = Path(__file__).parents[2]
-COUNT = breadth(6, 500)
+COUNT = breadth(10, 500)
 WORKER = ROOT / "tests" / "helpers" / "hostile_worker.py"
 FINE = ("run", "refused")
 
