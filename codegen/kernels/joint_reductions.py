@@ -17,7 +17,7 @@ from ...dialects.linalg.structured_view import StructuredView
 from .ast_builder import Term
 from .kernel_text import TileCount
 from .reduction_loops import ReductionLoops
-from .stack_arrays import StackArray, load_all, store_all
+from .stack_arrays import StackArray, TransposedBlock, load_all, stack_arrays, store_all
 from .tiled_loops import tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
@@ -83,7 +83,7 @@ class JointReduction(ReductionLoops):
 
     def _rows_in_lanes(self, outer: Sequence[Term], start: Term) -> None:
         """Reduce a row in each lane."""
-        code, held = self.code, self._arrays(LANES)
+        code, held = self.code, stack_arrays(self.writer, self.view.operation.results, LANES)
 
         def at(lane: Term, position: Term = 0) -> Indices:
             point = self._at(self.parallels, (*outer, code.add(start, lane)))
@@ -105,7 +105,7 @@ class JointReduction(ReductionLoops):
 
         The initial values take part in each lane, which does not change the result.
         """
-        code, held = self.code, self._arrays(LANES)
+        code, held = self.code, stack_arrays(self.writer, self.view.operation.results, LANES)
         point = self._at(self.parallels, at)
         accumulators = [code.copy(each) for each in self._initial(tuple(point))]
         length = code.multiply(code.floor_divide(self._size, LANES * TERMS), TERMS)
@@ -130,27 +130,19 @@ class JointReduction(ReductionLoops):
         for name, term in zip(names, found, strict=True):
             self.code.set(name, term)
 
-    def _arrays(self, count: int) -> list[StackArray]:
-        results = self.view.operation.results
-        return [StackArray(self.code, self.writer.element_of(each), count) for each in results]
-
     def _reduce_blocks(
         self, held: Sequence[StackArray], size: Term, at: Callable[[Term, Term], Indices]
     ) -> None:
         """Combine the first elements of each lane, a multiple of TERMS, with what is held."""
         code = self.code
-        rows, block = self._arrays(LANES * TERMS), self._arrays(LANES * TERMS)
+        block = TransposedBlock(self.writer, self.view.operation.results, TERMS, LANES)
         with code.loop(0, size, TERMS) as first:
-            with code.loop(0, LANES) as lane, code.loop(0, TERMS) as term:
-                place = code.add(code.multiply(lane, TERMS), term)
-                store_all(rows, place, self._candidates(at(lane, code.add(first, term))))
-            for source, target in zip(rows, block, strict=True):
-                target.fill_transposed(source, TERMS, LANES)
+            block.fill(lambda lane, term: self._candidates(at(lane, code.add(first, term))))
             # The steps are unrolled, so that LLVM makes vectors of lanes that stay in registers.
             with code.loop(0, LANES) as lane:
                 found = load_all(held, lane)
                 for term in range(TERMS):
-                    found = self._combined(load_all(block, code.add(term * LANES, lane)), found)
+                    found = self._combined(block.load(term, lane), found)
                 store_all(held, lane, found)
 
     def _candidates(self, loops: Indices) -> list[Term]:

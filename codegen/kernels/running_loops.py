@@ -19,7 +19,7 @@ from .ast_builder import Term
 from .kernel_text import TileCount
 from .product_sums import is_long
 from .reduction_loops import COLUMN_CHUNK, ReductionLoops
-from .stack_arrays import StackArray, load_all, store_all
+from .stack_arrays import TransposedBlock, load_all, stack_arrays, store_all
 from .tiled_loops import Span, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -137,7 +137,7 @@ class RunningLoops(ReductionLoops):
 
     def _columns(self, at: Callable[[Term], list[Term]], span: Span) -> None:
         """Combine the terms of some columns, one row of terms after the other."""
-        code, held = self.code, self._arrays(self.view.outputs, COLUMN_CHUNK)
+        code, held = self.code, stack_arrays(self.writer, self.view.outputs, COLUMN_CHUNK)
         with code.loop(*span) as column:
             place = code.subtract(column, span[0])
             store_all(held, place, self._starts(self._with(at(column), 0)))
@@ -165,23 +165,19 @@ class RunningLoops(ReductionLoops):
     def _in_lanes(self, at: Callable[[Term, Term], Indices]) -> None:
         """Combine the terms of LANES rows; `at` returns the point of a lane and a term."""
         code, view = self.code, self.view
-        held = self._arrays(view.outputs, LANES)
+        held = stack_arrays(self.writer, view.outputs, LANES)
         inputs = [view.inputs[each] for each in self._terms]
-        rows, block = self._arrays(inputs, LANES * TERMS), self._arrays(inputs, LANES * TERMS)
-        made = self._arrays(view.outputs, LANES * TERMS)
+        block = TransposedBlock(self.writer, inputs, TERMS, LANES)
+        made = stack_arrays(self.writer, view.outputs, LANES * TERMS)
         with code.loop(0, LANES) as lane:
             store_all(held, lane, self._starts(at(lane, 0)))
         whole = code.multiply(code.floor_divide(self._size, TERMS), TERMS)
         with code.loop(0, whole, TERMS) as first:
-            with code.loop(0, LANES) as lane, code.loop(0, TERMS) as term:
-                place = code.add(code.multiply(lane, TERMS), term)
-                store_all(rows, place, self._read(at(lane, code.add(first, term))))
-            for source, target in zip(rows, block, strict=True):
-                target.fill_transposed(source, TERMS, LANES)
+            block.fill(lambda lane, term: self._read(at(lane, code.add(first, term))))
             with code.loop(0, TERMS) as term, code.loop(0, LANES) as lane:
                 place, before = code.add(code.multiply(term, LANES), lane), load_all(held, lane)
                 point = at(lane, code.add(first, term))
-                found = self._combined(point, load_all(block, place), before)
+                found = self._combined(point, block.load(term, lane), before)
                 store_all(made, place, self._chosen(before, found))
                 store_all(held, lane, found)
             places = zip(*(self._positions(at(lane, first)) for lane in (0, 1)), strict=True)
@@ -193,9 +189,6 @@ class RunningLoops(ReductionLoops):
         with code.loop(0, LANES) as lane:
             names = [code.copy(each) for each in load_all(held, lane)]
             self._go_on([list(at(lane, 0))], [names], (whole, self._size))
-
-    def _arrays(self, values: Sequence[SSAValue], count: int) -> list[StackArray]:
-        return [StackArray(self.code, self.writer.element_of(each), count) for each in values]
 
 
 def _fills(size: Term, count: int) -> bool:

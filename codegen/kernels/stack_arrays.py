@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import SSAValue
 
 from ...runtime.abi.elements import Element
 from ..microkernels.transpose_squares import square_of
 from ..scalar_ops.primitives import LAST_SCOPE
 from .ast_builder import AstBuilder, Term
+from .writer import KernelWriter
 
 
 class StackArray:
@@ -68,3 +71,32 @@ def store_all(arrays: Sequence[StackArray], place: Term, terms: Sequence[Term]) 
     """Set an element of each array."""
     for each, term in zip(arrays, terms, strict=True):
         each.store(place, term)
+
+
+def stack_arrays(writer: KernelWriter, values: Sequence[SSAValue], count: int) -> list[StackArray]:
+    """Return an array of `count` elements of each value's type."""
+    return [StackArray(writer.code, writer.element_of(each), count) for each in values]
+
+
+class TransposedBlock:
+    """Elements of some values: `terms` rows, each of one element for every lane of vectors."""
+
+    def __init__(
+        self, writer: KernelWriter, values: Sequence[SSAValue], terms: int, lanes: int
+    ) -> None:
+        self._code, self._terms, self._lanes = writer.code, terms, lanes
+        self._read = stack_arrays(writer, values, terms * lanes)
+        self._rows = stack_arrays(writer, values, terms * lanes)
+
+    def fill(self, read: Callable[[Term, Term], Sequence[Term]]) -> None:
+        """Set the elements to `read(lane, term)`, which is called for one lane after the other."""
+        code = self._code
+        with code.loop(0, self._lanes) as lane, code.loop(0, self._terms) as term:
+            place = code.add(code.multiply(lane, self._terms), term)
+            store_all(self._read, place, read(lane, term))
+        for source, target in zip(self._read, self._rows, strict=True):
+            target.fill_transposed(source, self._terms, self._lanes)
+
+    def load(self, term: Term, lane: Term) -> list[Term]:
+        """Return an element of each value."""
+        return load_all(self._rows, self._code.add(self._code.multiply(term, self._lanes), lane))
