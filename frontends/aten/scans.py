@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from .complex_numbers import as_complex, by_parts
 from .inline_mlir import emit_elementwise, emit_results
 from .rules import decomposition, is_static, require, torch, widened
-
-Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
-"""Reduces the tensors of a scan so far with those of the elements before; associative."""
-
-
-def _inclusive_scan(combine: Combine, values: Sequence[Any], dim: int) -> Sequence[Any]:
-    """Return the running reduction of tensors of one shape along a dimension of static size."""
-    if not values[0].dim():
-        return values
-    size = values[0].shape[dim]
-    require(isinstance(size, int))
-    step = 1
-    while step < size:
-        before = [each.narrow(dim, 0, size - step) for each in values]
-        after = [each.narrow(dim, step, size - step) for each in values]
-        values = [
-            torch.cat((each.narrow(dim, 0, step), new), dim)
-            for each, new in zip(values, combine(before, after), strict=True)
-        ]
-        step *= 2
-    return values
-
 
 _EXTREMUM = """
 %start = stablehlo.constant dense<START> : {0:[]}
@@ -133,11 +110,15 @@ def cumprod(x: Any, dim: int, *, dtype: Any = None) -> Any:
     if kind == torch.uint8:
         return torch.cumprod(x, dim, dtype=torch.int32).to(kind)
     require(kind.is_complex)
-
-    def combine(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
-        return [before[0] * after[0]]
-
-    (found,) = _inclusive_scan(combine, (as_complex(x, kind),), dim)
+    found = as_complex(x, kind)
+    if not found.dim():
+        return found
+    size, step = found.shape[dim], 1
+    require(isinstance(size, int))
+    while step < size:
+        before, after = (found.narrow(dim, start, size - step) for start in (0, step))
+        found = torch.cat((found.narrow(dim, 0, step), before * after), dim)
+        step *= 2
     return found
 
 
