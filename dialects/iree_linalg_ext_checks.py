@@ -165,8 +165,8 @@ def verify_dimension_map(op: Operation) -> None:
 def verify_indices(op: Operation) -> None:
     """Check that the body of a `map_load` or `map_store` computes an element's indices."""
     verify_destinations(op)
-    index, types = INDEX, op.operand_types
-    source, output = ([index] * len(_shape(each)) for each in types)
+    types = op.operand_types
+    source, output = ([INDEX] * len(_shape(each)) for each in types)
     elements = [element_type(each) for each in types]
     if elements[0] != elements[1]:
         raise VerifyException(f"expected equal element types, found {elements[0]}, {elements[1]}")

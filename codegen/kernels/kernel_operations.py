@@ -270,14 +270,14 @@ def slides_over(root: Operation, operation: Operation) -> bool:
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
-    loops, running = len(view.iterators), running_nest(view)
+    loops = len(view.iterators)
     if affine_map == AffineMap.identity(loops):
         same = all(each == affine_map for each in view.output_maps)
         has_reduction = IteratorType.REDUCTION in view.iterators
         return Access.EACH if same or has_reduction else Access.ONCE
     forms = map(linear, affine_map.results)
     used = {next(iter(each.coefficients)) for each in forms if each and len(each.coefficients) == 1}
-    every = set(range(loops))
+    every, running = set(range(loops)), running_nest(view)
     if running is not None:
         every.discard(running.place)  # One pass over the terms serves all places.
     return Access.ONCE if used == every else Access.MANY

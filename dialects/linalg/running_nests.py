@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...ir.attribute_access import attribute, integer
+from ...ir.attribute_access import constant_integer, integer
 from ...ir.locations import made_by
 from .structured_view import StructuredView
 
@@ -128,7 +128,7 @@ def _order(
     index, last = comparison.operands[1 - number], None
     difference = made_by(index, "arith.subi")
     if difference is not None:
-        last, index = _number(difference.operands[0]), difference.operands[1]
+        last, index = constant_integer(difference.operands[0]), difference.operands[1]
     place = _loop_of(index.owner)
     is_inclusive = _ORDERS.get((number, integer(comparison, "predicate")))
     is_known = _loop_of(owners[number]) == term != place and (last is None) == (difference is None)
@@ -138,21 +138,13 @@ def _order(
     return place, is_inclusive, last, [each for each in operations if each is not None]
 
 
-def _number(value: SSAValue) -> int | None:
-    """Return the value of an integer constant."""
-    constant = made_by(value, "arith.constant")
-    attribute_ = None if constant is None else attribute(constant, "value")
-    number = getattr(getattr(attribute_, "value", None), "data", None)
-    return number if isinstance(number, int) else None
-
-
 def _is_first(choice: Operation, term: int) -> bool:
     """Return whether a choice takes its first value at term 0 only."""
     comparison = made_by(choice.operands[0], "arith.cmpi")
     if comparison is None or integer(comparison, "predicate") != 0:
         return False
     index, zero = comparison.operands
-    return _loop_of(index.owner) == term and _number(zero) == 0
+    return _loop_of(index.owner) == term and constant_integer(zero) == 0
 
 
 def _loop_of(owner: Operation | Block) -> int | None:
