@@ -12,6 +12,7 @@ from typing import BinaryIO, TextIO
 
 from ..nesting_limits import MAXIMUM_STREAM
 from ..usage_error import UsageError
+from .portable_artifact import is_portable_artifact, text_of_artifact
 from .xdsl_compat.text_classes import TextInput
 
 
@@ -68,10 +69,19 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
 
 
 def decoded_source(data: bytes, name: str, errors: str = "strict") -> Source:
-    """Decode a file. Raises UsageError for bytecode, saved programs and invalid UTF-8."""
+    """Decode a file; portable artifacts of StableHLO are read by jaxlib.
+
+    Raises UsageError for other bytecode, saved programs and invalid UTF-8.
+    """
     file = "FILE" if name == "<stdin>" else name
     if data.startswith(_BYTECODE):
-        raise UsageError(f"'{name}' is MLIR bytecode, expected text: {_to_text(file, data)}")
+        if is_portable_artifact(data):
+            tool = f"`stablehlo-translate --deserialize {file} -o program.mlir` writes it as text"
+            return Source(text_of_artifact(data, name, tool), name)
+        raise UsageError(
+            f"'{name}' is MLIR bytecode, expected text: `mlir-opt {file} -o program.mlir` writes it"
+            " as text"
+        )
     if data.startswith(_SAVED_PROGRAM):
         raise UsageError(
             f"'{name}' is a saved program, expected text: `mesh-run {file}` runs it, and"
@@ -91,15 +101,6 @@ def decoded_source(data: bytes, name: str, errors: str = "strict") -> Source:
 
 _BYTECODE = b"ML\xefR"
 _SAVED_PROGRAM = b"MESHPROG"  # `MAGIC` of runtime/saved/file_format.py, which `ir` cannot import.
-
-
-def _to_text(path: str, data: bytes) -> str:
-    """Return a hint with the LLVM tool that converts a bytecode file to text."""
-    if b"StableHLO" in data[:64]:
-        tool = f"stablehlo-translate --deserialize {path} -o program.mlir"
-    else:
-        tool = f"mlir-opt {path} -o program.mlir"
-    return f"`{tool}` writes it as text"
 
 
 def split_source(name: str, text: str, marker: str = "// -----") -> list[Source]:

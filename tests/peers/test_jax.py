@@ -320,11 +320,48 @@ except mesh_opt.InputError as problem:
     assert str(problem).startswith("args[0] has shape ")
 """
 
+ARTIFACTS = """
+import os, tempfile
+from pathlib import Path
+
+file = Path(tempfile.mkdtemp()) / "f.mlirbc"
+devices = AbstractMesh((2, 2), ("x", "y"))
+placed = jax.jit(
+    lambda w, x: jnp.tanh(x @ w),
+    in_shardings=(NamedSharding(devices, P(None, "y")), NamedSharding(devices, P("x"))),
+    out_shardings=NamedSharding(devices, P("x", "y")),
+)
+shapes = (jax.ShapeDtypeStruct(p["w"].shape, p["w"].dtype), jax.ShapeDtypeStruct(x.shape, x.dtype))
+artifact = jax.export.export(placed)(*shapes).mlir_module_serialized
+file.write_bytes(artifact)
+program = mesh_opt.compile(file, "spmd", backend="interpreter")
+assert "all_gather" not in program.stages[-1].text and "tensor<4x2xf32>" in program.stages[-1].text
+close(program.main(p["w"], x), np.tanh(x @ p["w"]))
+
+sizes = jax.export.symbolic_shape("n, m")
+dynamic = jax.export.export(jax.jit(lambda x: x * x.shape[0]))(jax.ShapeDtypeStruct(sizes, x.dtype))
+file.write_bytes(dynamic.mlir_module_serialized)
+close(mesh_opt.compile(file, backend="interpreter").main(x), x * 8)
+
+# What jaxlib refuses, or crashes on, is an error of one line; nothing is read from the folder.
+os.chdir(file.parent)
+Path("jaxlib.py").write_text("raise SystemExit(3)")
+for damaged in (artifact[:300], artifact[:40] + bytes(300), artifact[:-8] + b"\\xff" * 8):
+    file.write_bytes(damaged)
+    try:
+        mesh_opt.compile(file)
+    except mesh_opt.CompilationError as problem:
+        text = str(problem)
+        assert text.startswith(f"cannot read '{file}' by jaxlib: ") and "\\n" not in text, text
+    else:
+        raise AssertionError
+"""
+
 
 @pytest.mark.parametrize(
     "script",
-    [STAGES, UNUSED, SHARD_MAP, FREE_AXES, REFUSED],
-    ids=["stages", "unused", "shard_map", "free_axes", "refused"],
+    [STAGES, UNUSED, SHARD_MAP, FREE_AXES, REFUSED, ARTIFACTS],
+    ids=["stages", "unused", "shard_map", "free_axes", "refused", "artifacts"],
 )
 def test_jax(script: str, jax_python: Callable[[str], str]) -> None:
     jax_python(HEAD + script)
