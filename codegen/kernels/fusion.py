@@ -41,15 +41,15 @@ from .kernel_operations import (
     is_cheap_view,
     is_data_movement,
     is_kernel,
-    is_pointwise,
     is_tensor,
+    reads_across_batch,
     reads_in_order,
+    reduces_jointly,
     reduces_rows,
     slides_over,
 )
 from .mmt4d import MMT4D
-from .permuted_operands import reads_across_batch
-from .product_sums import is_long, reduces_jointly
+from .pointwise import is_long, is_pointwise
 from .static_values import (
     CONSTANTS,
     computed_constants,

@@ -19,11 +19,13 @@ from ...ir.regions import captured
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import is_scalar_operation
-from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access
 from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .fourier import FOURIER, has_fourier_kernel
-from .index_ranges import is_proven_slice, unproven
+from .index_ranges import unproven
 from .loop_forms import is_element_loop
+from .permuted_operands import rearranged_operand
+from .pointwise import is_pointwise
 from .product_sums import has_windows, product_factors
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import shape_of
@@ -42,44 +44,13 @@ KERNEL_ONLY = frozenset(("linalg.softmax", FOURIER, *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
 
 
-def is_pointwise(operation: Operation) -> bool:
-    """Return whether each element of the results can be computed on its own."""
-    name = operation.name
-    if name in RESHAPES:
-        return _is_unit_reshape(operation)
-    if name in ("tensor.extract_slice", "tensor.insert_slice"):
-        # The host checks slices that are not proven to be in bounds, before it dispatches kernels.
-        is_static = len(operation.operands) == 2
-        return (is_static or name == "tensor.extract_slice") and is_proven_slice(operation)
-    if name in RULES:
-        return True
-    if is_scalar_operation(name):
-        result_type = operation.results[0].type
-        return isinstance(result_type, TensorType | AnyFloat)
-    view = structured_view(operation)
-    return view is not None and is_pointwise_view(view)
-
-
-def is_pointwise_view(view: StructuredView) -> bool:
-    """Return whether a view has no reduction, and a result's indices determine its loops."""
-    written = written_loops(view)
-    same = all(each == view.output_maps[0] for each in view.output_maps)
-    return same and written is not None and len(written) == len(view.iterators)
-
-
-def _is_unit_reshape(operation: Operation) -> bool:
-    """Return whether a reshape only adds or removes dimensions of size 1."""
-    source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
-    return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
-
-
 def is_kernel(operation: Operation) -> bool:
     """Return whether an operation's results are computed by kernels."""
     if not operation.results:
         return False
     if operation.name in LOOPS:
         return (
-            is_element_loop(operation, is_pointwise)
+            is_element_loop(operation)
             and _has_known_elements(operation)
             and all(_is_known_turn(region.block) for region in operation.regions)
         )
@@ -267,6 +238,33 @@ def slides_over(root: Operation, operation: Operation) -> bool:
     if None in loops or min(shape, default=0) <= 0:
         return False
     return prod(size or 0 for size in loops) >= MIN_WINDOW_READS * prod(shape)
+
+
+def reads_across_batch(root: Operation, operation: Operation) -> bool:
+    """Return whether a product reads a transposed operand whose matrices lie side by side.
+
+    Neighbours in memory belong to other products of the batch, so it should be stored in order.
+    """
+    view, moved = structured_view(root), rearranged_operand(operation)
+    if view is None or moved is None or product_factors(view.body) is None:
+        return False
+    batch = frozenset[int].intersection(*(frozenset(each.used_dims()) for each in view.maps))
+    return any(
+        set(affine_map.results[place].used_dims()) <= batch
+        for value, affine_map in zip(view.inputs, view.maps, strict=False)
+        for place in moved.places[-1:]
+        if value.owner is operation
+    )
+
+
+def reduces_jointly(root: Operation) -> bool:
+    """Return whether a kernel reduces to several results, as argmax does, or to a running sum: no
+    vectors are filled.
+    """
+    view = structured_view(root)
+    if view is None or not view.reduction_loops:
+        return False
+    return len(view.outputs) > 1 or running_nest(view) is not None
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:

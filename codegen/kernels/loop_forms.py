@@ -12,7 +12,7 @@ by element (`in_place`), slice by slice or as a whole (`slice_loops`, `updates_s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import prod
 
@@ -26,6 +26,7 @@ from ...ir.value_flow import carried_arguments, initial_values, passed_values
 from .expressions import written_loops
 from .in_place import in_place_versions
 from .index_ranges import is_scalar_code, most_turns, unproven
+from .pointwise import is_pointwise
 from .slice_loops import SLICE_OPERATIONS, is_only_written, source_of, updates_slices
 from .static_values import constant_attribute, shape_of
 
@@ -36,11 +37,10 @@ SECTION_STEPS = 1 << 16
 """The scalar operations between two pauses of a loop that may take longer."""
 
 
-def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
+def is_element_loop(operation: Operation) -> bool:
     """Return whether a loop computes scalars, and sets elements or slices.
 
-    `is_pointwise` tells whether elements of an operation's results can be computed alone. The
-    caller must check that kernels support the loop's other operations.
+    The caller must check that kernels support the loop's other operations.
     """
     if operation.name not in LOOPS or not _has_known_form(operation):
         return False
@@ -62,12 +62,10 @@ def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bo
         return False
     if operation.name == "scf.while":
         blocks = [region.block for region in operation.regions]
-        return all(
-            _SmallTensors(block, is_pointwise, failing).are_computed(shapes) for block in blocks
-        )
+        return all(_SmallTensors(block, failing).are_computed(shapes) for block in blocks)
     block = operation.regions[0].block
     carried, yielded = [each for each, _ in tensors], [_yielded(block, each) for each, _ in tensors]
-    small = _SmallTensors(block, is_pointwise, failing)
+    small = _SmallTensors(block, failing)
     return updates_slices(block, carried, yielded) or small.are_updated(carried, yielded)
 
 
@@ -175,12 +173,10 @@ class _SmallTensors:
 
     Each element is a variable while the loop runs, and a reduction is written term by term.
 
-    - `is_pointwise`: whether elements of an operation's results can be computed alone;
-    - `failing`: the operations of the loop that may fail.
+    `failing` are the operations of the loop that may fail.
     """
 
     block: Block
-    is_pointwise: Callable[[Operation], bool]
     failing: Set[Operation]
 
     def are_updated(self, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
@@ -239,9 +235,9 @@ class _SmallTensors:
             return True
         if operation.name == "tensor.insert":
             return self._is_chosen(operation, operation.results[0])
-        if operation.name == "tensor.extract_slice" and not self.is_pointwise(operation):
+        if operation.name == "tensor.extract_slice" and not is_pointwise(operation):
             return self._is_chosen(operation, operation.operands[0])
-        return self.is_pointwise(operation) or _is_small_reduction(operation)
+        return is_pointwise(operation) or _is_small_reduction(operation)
 
     def _is_readable(self, extract: Operation) -> bool:
         """Return whether an element is read at constant indices, from outside of the block, or is

@@ -28,12 +28,12 @@ from .factorizations import FACTORIZATIONS, write_factorization
 from .fourier import FOURIER, write_fourier
 from .index_tables import with_index_tables
 from .joint_reductions import joint_reduction
-from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .merged_loops import merge_dimensions
 from .mmt4d import mmt4d_tile, write_mmt4d
 from .packing import write_pack, write_unpack
 from .permuted_operands import fold_rearranged
+from .pointwise import is_pointwise, is_pointwise_view
 from .reduction_loops import ReductionLoops, loop_sizes
 from .register_tiles import register_tiles
 from .running_loops import running_loops

@@ -26,11 +26,11 @@ from .ast_builder import Term
 from .contractions import Contraction, contraction_of
 from .deep_products import deep_product
 from .expressions import write_element
-from .kernel_operations import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, SectionConstant, TileCount
 from .mmt4d import PanelOperand, gains_from_repacking, mmt4d_tile, panel_blocks
 from .panels import PanelPacking
 from .permuted_operands import fold_rearranged
+from .pointwise import is_pointwise
 from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
 from .tile_stores import TileStore

@@ -10,8 +10,7 @@ from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.linear_forms import linear, loops_of
-from .kernel_operations import is_pointwise_view
-from .product_sums import product_factors
+from .pointwise import is_pointwise_view
 from .static_values import constant_attribute, shape_of
 from .writer import Indices
 
@@ -43,7 +42,7 @@ def permuted_source(result: SSAValue, is_fused: IsFused) -> Origin | None:
 def _rearranged_source(result: SSAValue, is_fused: IsFused) -> Origin | None:
     """Return the stored tensor that a result permutes or broadcasts, or `None`."""
     operation = result.owner
-    found = _rearranged(operation) if isinstance(operation, Operation) else None
+    found = rearranged_operand(operation) if isinstance(operation, Operation) else None
     if found is None:
         return None
     source, places = found.source, found.places
@@ -82,7 +81,7 @@ def merge_dimensions(
     return factors, merged, frozenset(places[each] for each in turned if each in places)
 
 
-def _rearranged(operation: Operation) -> Origin | None:
+def rearranged_operand(operation: Operation) -> Origin | None:
     """Return the operand that an operation only permutes, reverses or broadcasts."""
     view = structured_view(operation)
     number = None if view is None else view.moved_input()
@@ -109,23 +108,6 @@ def _rearranged(operation: Operation) -> Origin | None:
     if len(set(places)) != len(places):
         return None
     return Origin(source, tuple(places), frozenset(turned))
-
-
-def reads_across_batch(root: Operation, operation: Operation) -> bool:
-    """Return whether a product reads a transposed operand whose matrices lie side by side.
-
-    Neighbours in memory belong to other products of the batch, so it should be stored in order.
-    """
-    view, moved = structured_view(root), _rearranged(operation)
-    if view is None or moved is None or product_factors(view.body) is None:
-        return False
-    batch = frozenset[int].intersection(*(frozenset(each.used_dims()) for each in view.maps))
-    return any(
-        set(affine_map.results[place].used_dims()) <= batch
-        for value, affine_map in zip(view.inputs, view.maps, strict=False)
-        for place in moved.places[-1:]
-        if value.owner is operation
-    )
 
 
 def fold_rearranged(view: StructuredView, is_fused: IsFused) -> StructuredView:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...dialects.linalg.running_nests import running_nest
-from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...dialects.linalg.structured_view import StructuredView
 from ...ir.linear_forms import linear
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
 from .ast_builder import Term
@@ -233,31 +232,3 @@ def initial_vector(
 def is_stored(writer: KernelWriter, value: SSAValue) -> bool:
     """Return whether the elements of a tensor are in memory, so that vectors can be loaded."""
     return not writer.is_fused(value) and constant_attribute(value) is None
-
-
-LONG = frozenset(
-    f"math.{name}"
-    for name in (
-        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf", "erfc", "powf"),
-        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
-        *("asinh", "acosh", "atanh"),
-    )
-)
-"""Functions that take long unless several elements fill vectors."""
-
-
-def is_long(operation: Operation) -> bool:
-    """Return whether an operation computes such a function of each element."""
-    view = structured_view(operation)
-    names = [operation.name] if view is None else [each.name for each in view.body.ops]
-    return not LONG.isdisjoint(names)
-
-
-def reduces_jointly(root: Operation) -> bool:
-    """Return whether a kernel reduces to several results, as argmax does, or to a running sum: no
-    vectors are filled.
-    """
-    view = structured_view(root)
-    if view is None or not view.reduction_loops:
-        return False
-    return len(view.outputs) > 1 or running_nest(view) is not None

@@ -17,7 +17,7 @@ from ...dialects.linalg.running_nests import RunningNest, running_nest
 from ...dialects.linalg.structured_view import StructuredView
 from .ast_builder import Term
 from .kernel_text import TileCount
-from .product_sums import is_long
+from .pointwise import is_long
 from .reduction_loops import COLUMN_CHUNK, ReductionLoops
 from .stack_arrays import TransposedBlock, load_all, stack_arrays, store_all
 from .tiled_loops import Span, tile_spans

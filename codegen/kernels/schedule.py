@@ -11,10 +11,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.host_programs import LOOPS
 from .equal_kernels import EqualKernels, Kernels
 from .fusion import FusionPlan, no_operation, plan_block
-from .kernel_operations import is_pointwise
 from .kernel_text import Bound, KernelText, Panels
 from .mmt4d import mmt4d_tile
 from .panel_products import PanelProduct
+from .pointwise import is_pointwise
 
 
 @dataclass(frozen=True, slots=True)
