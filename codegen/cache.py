@@ -72,7 +72,7 @@ def compile_kernels(functions: Sequence[ast.FunctionDef]) -> list[Native]:
 
 
 def _llvm_of_kernel(function: ast.FunctionDef, name: str) -> str:
-    from .kernels.llvm_lowering import kernel_module
+    from .kernels.code.llvm_lowering import kernel_module
 
     return str(kernel_module(function, name))
 
@@ -209,7 +209,7 @@ _PRIMITIVE_SOURCES = (
     _HERE.parent / "runtime" / "abi" / "elements.py",
     _HERE.parent / "runtime" / "abi" / "native_code.py",
     _HERE.parent / "runtime" / "abi" / "object_code.py",
-    _HERE / "kernels" / "llvm_lowering.py",
+    _HERE / "kernels" / "code" / "llvm_lowering.py",
     _HERE / "native_functions.py",
     *(
         path

@@ -49,7 +49,7 @@ from ..runtime.protocol import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.lowering import EntryCache, HostEntry
-from .kernels.kernel_text import FIRST_FAILURE, Failure
+from .kernels.elements.kernel_text import FIRST_FAILURE, Failure
 
 GUARD_VARIABLE = "MESH_OPT_GUARD"
 """The environment variable that puts guards around all buffers (`runtime/host/guards.py`)."""

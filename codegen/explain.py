@@ -14,9 +14,9 @@ from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError, remark
 from ..ir.tensor_types import tensor_shape
 from .host_code.lowering import host_entries
-from .kernels.expressions import RULES as KERNEL_RULES
-from .kernels.writer import BODY_OPERATIONS
-from .scalar_ops.scalars import is_scalar_operation
+from .kernels.elements.expressions import RULES as KERNEL_RULES
+from .kernels.elements.scalar_operations import is_scalar_operation
+from .kernels.elements.writer import BODY_OPERATIONS
 
 CATEGORY = "backend"
 """The category of these remarks."""

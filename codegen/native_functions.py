@@ -18,7 +18,7 @@ import llvmlite.binding
 from llvmlite import ir
 
 from ..runtime.abi.native_code import Intrinsic, is_rare
-from .kernels.llvm_lowering import FunctionLowering
+from .kernels.code.llvm_lowering import FunctionLowering
 from .scalar_ops.primitives import Primitive, primitive
 
 _WORD = ir.IntType(64)

@@ -30,9 +30,9 @@ from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
-from ..kernels.bit_packing import write_bits
-from ..kernels.kernel_text import KernelText
-from ..kernels.packing import write_relayout
+from ..kernels.elements.kernel_text import KernelText
+from ..kernels.moves.bit_packing import write_bits
+from ..kernels.moves.packing import write_relayout
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
 from .kernel_dispatch import run_kernel_at

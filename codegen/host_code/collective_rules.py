@@ -27,7 +27,7 @@ from ...sharding.collective_matching import RECEIVE, CollectiveSignature
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
 from ...sharding.sharding import ReductionKind
 from ..kernels.collective_combiners import combiner
-from ..kernels.static_values import tensor_element
+from ..kernels.elements.static_values import tensor_element
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,7 @@ from ...runtime.abi.lapack import LapackFunction
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import FRAME_SIZE, Register
-from ..kernels.kernel_text import (
+from ..kernels.elements.kernel_text import (
     Bound,
     Constant,
     FailedValue,

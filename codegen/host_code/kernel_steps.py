@@ -11,10 +11,18 @@ from xdsl.ir import Operation, SSAValue
 from ...interpreter.lapack_calls import static_call
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
-from ..kernels.kernel_operations import is_data_movement
-from ..kernels.kernel_text import RESUMES, RUNNING, TURN, Bound, KernelText, SectionConstant
-from ..kernels.lapack_kernels import write_lapack_call
-from ..kernels.panel_products import (
+from ..kernels.elements.kernel_text import (
+    RESUMES,
+    RUNNING,
+    TURN,
+    Bound,
+    KernelText,
+    SectionConstant,
+)
+from ..kernels.elements.pointwise import is_pointwise
+from ..kernels.linear_algebra.lapack import write_lapack_call
+from ..kernels.operations import is_data_movement
+from ..kernels.products.panels import (
     BATCHES,
     COLUMNS,
     FIRST_BATCH,
@@ -27,8 +35,7 @@ from ..kernels.panel_products import (
     WORDS,
     PanelProduct,
 )
-from ..kernels.pointwise import is_pointwise
-from ..kernels.reduction_loops import loop_sizes
+from ..kernels.reductions.nests import loop_sizes
 from ..kernels.schedule import Step
 from .bound_tensors import result_binding
 from .function_lowering import FunctionLowering, lowers

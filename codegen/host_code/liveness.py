@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.regions import captured, successors
-from ..kernels.kernel_text import IndexConstant, KernelText, SizeConstant
+from ..kernels.elements.kernel_text import IndexConstant, KernelText, SizeConstant
 from ..kernels.schedule import Schedule
 
 

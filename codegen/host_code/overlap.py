@@ -26,8 +26,8 @@ from ...ir.attribute_access import constant_integer, operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND
+from ..kernels.elements.static_values import constant_attribute
 from ..kernels.schedule import Schedule, Step
-from ..kernels.static_values import constant_attribute
 from .collective_rules import COLLECTIVE_RULES
 from .values import type_shape
 

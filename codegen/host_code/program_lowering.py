@@ -34,11 +34,11 @@ from ...runtime.host.program import (
 from ...runtime.host.size_rules import KnownSizes, SizeRules
 from ...sharding.grid import Grid
 from ..cache import compile_kernels
+from ..kernels.elements.kernel_text import KernelText
+from ..kernels.elements.static_values import constant_attribute
 from ..kernels.equal_kernels import EqualKernels
-from ..kernels.kernel_operations import is_kernel
-from ..kernels.kernel_text import KernelText
+from ..kernels.operations import is_kernel
 from ..kernels.schedule import Schedule, schedule_block
-from ..kernels.static_values import constant_attribute
 from .liveness import BlockLiveness, region_liveness
 from .overlap import overlapped
 from .scalars import has_instructions

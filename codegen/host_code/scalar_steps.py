@@ -10,9 +10,9 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
-from ..kernels.kernel_text import Bound, KernelText
+from ..kernels.elements.kernel_text import Bound, KernelText
+from ..kernels.elements.scalar_operations import is_scalar_operation
 from ..kernels.loop_nests import write_scalar_kernel
-from ..scalar_ops.scalars import is_scalar_operation
 from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import Memory, run_kernel
 from .scalars import has_instructions, write_instructions

@@ -11,8 +11,8 @@ from ...ir.diagnostics import OperationError
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.instructions import SCALARS
 from ...runtime.host.program import Register
-from ..kernels.ast_builder import AstBuilder, Term
-from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
+from ..kernels.code.ast_builder import AstBuilder, Term
+from ..kernels.elements.scalar_operations import is_scalar_operation, write_scalar_operation
 
 
 class _Names(AstBuilder):

@@ -23,11 +23,11 @@ from ...ir.host_programs import LOOPS
 from ...ir.value_flow import initial_values
 from ...runtime.abi.arrays import Value
 from ...tiling.packed_arrays import packed_extents
-from ..kernels.bounds import check_accesses
-from ..kernels.factorizations import FACTORIZATIONS
-from ..kernels.fourier import FOURIER
-from ..kernels.static_values import shape_of
-from ..scalar_ops.scalars import is_scalar_operation
+from ..kernels.elements.bounds import check_accesses
+from ..kernels.elements.scalar_operations import is_scalar_operation
+from ..kernels.elements.static_values import shape_of
+from ..kernels.linear_algebra.factorizations import FACTORIZATIONS
+from ..kernels.linear_algebra.fourier import FOURIER
 
 Shape = tuple[int, ...]
 Slice = tuple[Shape, Shape, Shape]

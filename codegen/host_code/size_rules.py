@@ -23,7 +23,7 @@ from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import Register
 from ...runtime.host.size_rules import Size, SizeRules, Word
-from ..scalar_ops.scalars import is_scalar_operation
+from ..kernels.elements.scalar_operations import is_scalar_operation
 
 Shapes = Mapping[SSAValue, tuple[Word, ...]]
 Pair = tuple[Size, Size]

@@ -12,7 +12,7 @@ from ...runtime.host.builder import Builder
 from ...runtime.host.entry import word_of
 from ...runtime.host.instructions import SCALARS
 from ...runtime.host.program import Register
-from ..kernels.kernel_text import KernelText
+from ..kernels.elements.kernel_text import KernelText
 
 MAX_INSTRUCTIONS = 8
 """The most instructions of a kernel that is inlined."""

@@ -33,7 +33,7 @@ from ...runtime.host.pool import RECEIVED, account
 from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word
 from ...tiling.packed_arrays import to_bytes
-from ..kernels.packing import write_fill
+from ..kernels.moves.packing import write_fill
 from .bound_tensors import has_spare_bits
 from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import run_kernel_at

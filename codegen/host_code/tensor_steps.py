@@ -14,9 +14,9 @@ from ...ir.index_lists import SLICE_LISTS
 from ...runtime.abi.values import holds_numbers, index_message, static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Register, RegisterValues
-from ..kernels.expressions import RESHAPES
+from ..kernels.elements.expressions import RESHAPES
+from ..kernels.elements.static_values import CONSTANTS, dimensions_of_part
 from ..kernels.loop_nests import write_slice, write_slice_update
-from ..kernels.static_values import CONSTANTS, dimensions_of_part
 from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import run_kernel
 from .values import HostTensor, NotLowered, Part, Shape, dynamic_words, element_dtype

@@ -25,8 +25,8 @@ from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import HostFunction, Label, Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules
-from ..kernels.index_ranges import is_proven_slice
-from ..kernels.static_values import constant_attribute, shape_of
+from ..kernels.elements.index_ranges import is_proven_slice
+from ..kernels.elements.static_values import constant_attribute, shape_of
 from .program_lowering import ProgramLowering
 from .shape_queries import ShapeQuery, list_length, reads_number
 from .size_rules import conditions, fixed_sizes, given_sizes

@@ -9,10 +9,10 @@ from ...runtime.abi.elements import Element
 from ...runtime.abi.native_code import Native
 from ...sharding.sharding import ReductionKind
 from ..cache import compile_kernels
-from .ast_builder import AstBuilder, Term
-from .kernel_text import fetch, kernel_function
+from .code.ast_builder import AstBuilder, Term
+from .elements.kernel_text import fetch, kernel_function
 from .loop_nests import FLAT_CHUNK
-from .tiled_loops import flat_loop
+from .loops.tiles import flat_loop
 
 _COMPLEX = {ReductionKind.SUM: "addc", ReductionKind.PRODUCT: "mulc"}
 

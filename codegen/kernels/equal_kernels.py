@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
-from .kernel_text import Bound, Constant, IndexConstant, KernelText, SizeConstant
+from .elements.kernel_text import Bound, Constant, IndexConstant, KernelText, SizeConstant
+from .elements.static_values import constant_attribute
 from .loop_nests import write_kernel
-from .panel_products import PanelProduct, panel_product
-from .static_values import constant_attribute
+from .products.panels import PanelProduct, panel_product
 
 IsFused = Callable[[SSAValue], bool]
 

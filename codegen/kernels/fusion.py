@@ -31,11 +31,21 @@ from ...dialects.linalg.structured_view import structured_view
 from ...dialects.tensor.dialect import UPDATES
 from ...ir.host_programs import LOOPS
 from ...ir.regions import captured
-from ..scalar_ops.scalars import is_scalar_operation
-from .expressions import RESHAPES, Access
-from .fourier import FOURIER
-from .index_ranges import unproven
-from .kernel_operations import (
+from .elements.expressions import RESHAPES, Access
+from .elements.index_ranges import unproven
+from .elements.pointwise import is_long, is_pointwise
+from .elements.scalar_operations import is_scalar_operation
+from .elements.static_values import (
+    CONSTANTS,
+    computed_constants,
+    has_fixed_shapes,
+    is_index_operand,
+    is_number,
+    may_divide_by_zero,
+    shape_of,
+)
+from .linear_algebra.fourier import FOURIER
+from .operations import (
     accesses,
     is_cheap_to_repeat,
     is_cheap_view,
@@ -48,17 +58,7 @@ from .kernel_operations import (
     reduces_rows,
     slides_over,
 )
-from .mmt4d import MMT4D
-from .pointwise import is_long, is_pointwise
-from .static_values import (
-    CONSTANTS,
-    computed_constants,
-    has_fixed_shapes,
-    is_index_operand,
-    is_number,
-    may_divide_by_zero,
-    shape_of,
-)
+from .products.mmt4d import MMT4D
 
 MAX_GROUP_OPERATIONS = 36
 """The most operations fused into one kernel: beyond that, compile time outweighs traffic."""

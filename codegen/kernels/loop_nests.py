@@ -19,28 +19,28 @@ from ...ir.attribute_access import integer, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import attribute_faults
 from ...ir.host_programs import CHOICES, LOOPS
-from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
-from .ast_builder import Term
-from .deep_products import deep_product
-from .element_loops import write_element_loop
-from .expressions import RULES, expand_indices, slice_geometry, write_element
-from .factorizations import FACTORIZATIONS, write_factorization
-from .fourier import FOURIER, write_fourier
-from .index_tables import with_index_tables
-from .joint_reductions import joint_reduction
-from .kernel_text import KernelText, TileCount
-from .merged_loops import merge_dimensions
-from .mmt4d import mmt4d_tile, write_mmt4d
-from .packing import write_pack, write_unpack
-from .permuted_operands import fold_rearranged
-from .pointwise import is_pointwise, is_pointwise_view
-from .reduction_loops import ReductionLoops, loop_sizes
-from .register_tiles import register_tiles
-from .running_loops import running_loops
-from .static_values import dimensions_of_part, shape_of
-from .tiled_loops import flat_loop, write_tiled_loops
-from .transposes import write_transpose, write_with_transposes
-from .writer import Indices, KernelWriter, LinearIndices
+from .code.ast_builder import Term
+from .code.index_tables import with_index_tables
+from .elements.expressions import RULES, expand_indices, slice_geometry, write_element
+from .elements.kernel_text import KernelText, TileCount
+from .elements.pointwise import is_pointwise, is_pointwise_view
+from .elements.scalar_operations import is_scalar_operation, write_scalar_operation
+from .elements.static_values import dimensions_of_part, shape_of
+from .elements.writer import Indices, KernelWriter, LinearIndices
+from .linear_algebra.factorizations import FACTORIZATIONS, write_factorization
+from .linear_algebra.fourier import FOURIER, write_fourier
+from .loops.merging import merge_dimensions
+from .loops.tiles import flat_loop, write_tiled_loops
+from .moves.packing import write_pack, write_unpack
+from .moves.permuted_operands import fold_rearranged
+from .moves.transposes import write_transpose, write_with_transposes
+from .products.deep import deep_product
+from .products.mmt4d import mmt4d_tile, write_mmt4d
+from .products.register_tiles import register_tiles
+from .reductions.joint import joint_reduction
+from .reductions.nests import ReductionLoops, loop_sizes
+from .reductions.running import running_loops
+from .sequential.element_loops import write_element_loop
 
 MAX_PIECES = 16
 """The most pieces into which a loop is cut where its conditions change."""

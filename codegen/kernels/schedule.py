@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.host_programs import LOOPS
+from .elements.kernel_text import Bound, KernelText, Panels
+from .elements.pointwise import is_pointwise
 from .equal_kernels import EqualKernels, Kernels
 from .fusion import FusionPlan, no_operation, plan_block
-from .kernel_text import Bound, KernelText, Panels
-from .mmt4d import mmt4d_tile
-from .panel_products import PanelProduct
-from .pointwise import is_pointwise
+from .products.mmt4d import mmt4d_tile
+from .products.panels import PanelProduct
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from kernel_records import record_kernels
-from mesh_opt.codegen.kernels import loop_forms
+from mesh_opt.codegen.kernels.sequential import loop_forms
 from mesh_opt.passes.sharding.partition import by_rule
 
 

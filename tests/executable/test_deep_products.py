@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from backend_checks import check, function
-from mesh_opt.codegen.kernels.deep_products import DeepProduct
-from mesh_opt.codegen.kernels.kernel_text import TileCount
+from mesh_opt.codegen.kernels.elements.kernel_text import TileCount
+from mesh_opt.codegen.kernels.products.deep import DeepProduct
 
 ORDERS = {
     "a*b": ("ik", "kj", "ij"),

@@ -7,7 +7,7 @@ import pytest
 from breadth import covering
 from kernel_records import record_kernels
 from mesh_opt import api
-from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, MAX_SOLVE_ROWS
+from mesh_opt.codegen.kernels.linear_algebra.factorizations import FACTORIZATIONS, MAX_SOLVE_ROWS
 
 
 @pytest.fixture

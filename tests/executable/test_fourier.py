@@ -11,7 +11,7 @@ from breadth import sampled
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
-from mesh_opt.codegen.kernels.fourier import MAX_LENGTH
+from mesh_opt.codegen.kernels.linear_algebra.fourier import MAX_LENGTH
 from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.runtime.abi.values import dtype_of, static_shape
 from xdsl.ir import Attribute

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from backend_checks import check, function
 from breadth import sampled
-from mesh_opt.codegen.kernels import loop_forms
+from mesh_opt.codegen.kernels.sequential import loop_forms
 
 HEAD = """  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from backend_checks import check, function
 from mesh_opt import api
-from mesh_opt.codegen.kernels.expressions import write_element
-from mesh_opt.codegen.kernels.merged_loops import merge_loops
-from mesh_opt.codegen.kernels.reduction_loops import loop_sizes
-from mesh_opt.codegen.kernels.writer import KernelWriter
+from mesh_opt.codegen.kernels.elements.expressions import write_element
+from mesh_opt.codegen.kernels.elements.writer import KernelWriter
+from mesh_opt.codegen.kernels.loops.merging import merge_loops
+from mesh_opt.codegen.kernels.reductions.nests import loop_sizes
 from mesh_opt.dialects.linalg.structured_view import structured_view
 
 CUBE = "affine_map<(a, b, i, j) -> (a, b, i, j)>"

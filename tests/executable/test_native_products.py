@@ -12,9 +12,10 @@ from breadth import NIGHTLY, breadth, covering, sampled
 from mesh_opt import api
 from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import contractions, panel_products
-from mesh_opt.codegen.kernels.contractions import DEPTH_BLOCK
-from mesh_opt.codegen.kernels.reduction_loops import ReductionLoops
+from mesh_opt.codegen.kernels.products import contractions
+from mesh_opt.codegen.kernels.products import panels as panel_products
+from mesh_opt.codegen.kernels.products.contractions import DEPTH_BLOCK
+from mesh_opt.codegen.kernels.reductions.nests import ReductionLoops
 from mesh_opt.codegen.microkernels import vectors
 from mesh_opt.codegen.microkernels.products import tile_of_product
 from mesh_opt.codegen.microkernels.vectors import cpu_has, vector_bits

@@ -8,7 +8,9 @@ from backend_checks import check, function, random_input
 from breadth import sampled
 from mesh_opt import api
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import panel_products, reduction_loops, register_tiles, tile_shapes
+from mesh_opt.codegen.kernels.products import panels as panel_products
+from mesh_opt.codegen.kernels.products import register_tiles, tile_shapes
+from mesh_opt.codegen.kernels.reductions import nests as reduction_loops
 from mesh_opt.codegen.microkernels import vectors
 from mesh_opt.codegen.microkernels.products import tile_of
 from mesh_opt.runtime.abi.elements import F32

@@ -11,7 +11,7 @@ import pytest
 from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
-from mesh_opt.codegen.kernels import loop_forms
+from mesh_opt.codegen.kernels.sequential import loop_forms
 
 N = 7
 TABLE = f"tensor<{N}xi32>"

@@ -9,7 +9,7 @@ import pytest
 from backend_checks import check, function
 from breadth import sampled
 from mesh_opt import api
-from mesh_opt.codegen.kernels import element_loops
+from mesh_opt.codegen.kernels.sequential import element_loops
 from mesh_opt.passes.stablehlo.data_movement import scatter
 from mesh_opt.runtime.abi.values import dtype_of
 

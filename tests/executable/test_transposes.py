@@ -13,9 +13,9 @@ from breadth import sampled
 from mesh_opt import api
 from mesh_opt.codegen import cache
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import transposes as kernels
 from mesh_opt.codegen.kernels.equal_kernels import EqualKernels
-from mesh_opt.codegen.kernels.permuted_operands import fold_rearranged
+from mesh_opt.codegen.kernels.moves import transposes as kernels
+from mesh_opt.codegen.kernels.moves.permuted_operands import fold_rearranged
 from mesh_opt.codegen.kernels.schedule import schedule_block
 from mesh_opt.codegen.microkernels import transpose_squares
 from mesh_opt.dialects.linalg.structured_view import StructuredView, structured_view

@@ -1,8 +1,9 @@
 """Keep ops that have no conversion: Cholesky, triangular solves and LAPACK calls.
 
-Small factorizations and triangular solves have kernels (`codegen/kernels/factorizations.py`).
-Others of known sizes have kernels that call LAPACK (`codegen/kernels/lapack_kernels.py`). The
-interpreter executes the rest, for native code as well, which emits a remark.
+Small factorizations and triangular solves have kernels
+(`codegen/kernels/linear_algebra/factorizations.py`). Others of known sizes have kernels that call
+LAPACK (`codegen/kernels/linear_algebra/lapack.py`). The interpreter executes the rest, for native
+code as well, which emits a remark.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Split Fourier transforms along several dimensions into those along the last one.
 
-Those have kernels (`codegen/kernels/fourier.py`).
+Those have kernels (`codegen/kernels/linear_algebra/fourier.py`).
 """
 
 from __future__ import annotations

@@ -119,6 +119,38 @@ def test_interpreter_imports_two_parts_of_the_runtime() -> None:
     assert not wrong
 
 
+PACKAGES = {
+    "codegen/kernels": (
+        "code",
+        "elements",
+        "loops",
+        "linear_algebra",
+        "moves",
+        "sequential",
+        "reductions",
+        "products",
+    ),
+}
+"""The packages in some folders: each may import those before it, and the folder's own files all."""
+
+
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_packages_of_a_folder_import_those_before(folder: str) -> None:
+    order = PACKAGES[folder]
+    inside = ".".join(("mesh_opt", *folder.split("/"), ""))
+    found = {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
+    assert found == set(order)
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for place, package in enumerate(order)
+        for path in sorted((ROOT / folder / package).rglob("*.py"))
+        for module in sorted(_imports(path))
+        if module.startswith(inside)
+        and module.removeprefix(inside).split(".")[0] not in order[: place + 1]
+    ]
+    assert not wrong
+
+
 def _files_of(path: Path) -> set[Path]:
     """The files of ours that a file imports."""
     return _paths(_imports(path))

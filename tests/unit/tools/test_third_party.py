@@ -427,7 +427,7 @@ def test_faults_of_verifiers() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_faults_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mesh_opt.codegen.kernels import expressions
+    from mesh_opt.codegen.kernels.elements import expressions
 
     text = program("bad_kernel", result="4x6")
     assert opt(text)[0] == 0

@@ -1,0 +1,1 @@
+"""Kernels of whole matrices and rows: factorizations and solves, LAPACK, Fourier transforms."""
