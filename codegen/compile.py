@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
-from ..interpreter import func
+from ..interpreter import calls
 from ..interpreter.collective_signatures import mismatch_error
 from ..interpreter.frames import Program
 from ..interpreter.global_values import GlobalValues, IrDeviceArray, plain_types
@@ -133,7 +133,7 @@ class CompiledProgram:
         self._machines = DeviceMachines(
             workers,
             _raise_located,
-            max_calls=func.MAXIMAL_DEPTH,
+            max_calls=calls.MAXIMAL_DEPTH,
             guard=guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE)),
             trace=trace,
             timeline=timeline,

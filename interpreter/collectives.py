@@ -19,7 +19,7 @@ from ..runtime.abi.arrays import Array, arithmetic_dtype, shape_text
 from ..runtime.abi.values import dtype_of, integer_width, is_unsigned, signed, unsigned
 from ..sharding.local_shape import default_offsets
 from ..sharding.sharding import ReductionKind
-from .arith import float_to_integer, maximum, minimum, to_float, truncated_quotient, wrapped
+from .numbers import float_to_integer, maximum, minimum, to_float, truncated_quotient, wrapped
 
 
 def pieces(array: Array, axis: int, count: int) -> list[Array]:

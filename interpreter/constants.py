@@ -20,7 +20,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.nesting_limits import MAXIMUM_CONSTANT_ELEMENTS
 from ..runtime.abi.arrays import Array, UnsupportedType, wrap
 from ..runtime.abi.values import dtype_of, from_integer, integer_width, is_unsigned, static_shape
-from .tensor import check_countable
+from .shapes import check_countable
 
 
 def constant_array(op: Operation, value: Attribute | None) -> Array:

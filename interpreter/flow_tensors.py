@@ -20,7 +20,7 @@ from ..tiling.packed_layouts import MAX_DYNAMIC_TILE
 from .frames import Frame
 from .loops import element, with_element
 from .registry import Results, impl
-from .tensor import filled_shape, part_of
+from .shapes import filled_shape, part_of
 
 
 @impl("iree_codegen.query_tile_sizes")

@@ -17,7 +17,7 @@ from ..ir.regions import enclosing
 from ..ir.symbols import symbols_of
 from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import element_type
-from .hal_buffers import BufferView
+from .buffer_views import BufferView
 
 IMPORTS = {"hal.tensor.import": "target_encoding", "stream.tensor.import": "result_encoding"}
 EXPORTS = {"hal.tensor.export": "source_encoding", "stream.tensor.export": "source_encoding"}

@@ -19,8 +19,8 @@ from ..ir.tensor_types import element_named
 from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
+from .buffer_views import BufferView, element_coded
 from .frames import Frame
-from .hal_buffers import BufferView, element_coded
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
 from .storage import bytes_at, fresh, resource_size

@@ -32,8 +32,8 @@ from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_sh
 from .devices import check_access
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
+from .shapes import filled_shape, kept_axes, sliced
 from .storage import Resource, fresh, resource_size
-from .tensor import filled_shape, kept_axes, sliced
 
 terminates("hal.return", "stream.return")
 

@@ -18,8 +18,8 @@ from ..tiling.packed_layouts import PackedLayout
 from .frames import Frame, check_equal_shapes
 from .memref import delivered
 from .registry import Results, Routine, impl, impl_with_regions, terminates
+from .shapes import check_countable
 from .structured import run_structured
-from .tensor import check_countable
 
 terminates("linalg.yield")
 

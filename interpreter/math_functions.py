@@ -12,8 +12,8 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import operation_name
 from ..runtime.abi.arrays import Array, Value, arithmetic_dtype
 from ..runtime.abi.values import signed, unsigned
-from .arith import maximum, minimum, rounded, width_of, wrapped
 from .frames import Frame
+from .numbers import maximum, minimum, rounded, width_of, wrapped
 from .registry import Results, impl
 
 Unary = Callable[[Array], Array]

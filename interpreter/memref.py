@@ -29,7 +29,7 @@ from .constants import constant_array
 from .frames import Frame, owner
 from .loops import element, set_element
 from .registry import Results, impl, terminates
-from .tensor import filled_shape, kept_axes, sliced
+from .shapes import filled_shape, kept_axes, sliced
 
 terminates("memref.alloca_scope.return")
 

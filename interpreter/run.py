@@ -31,6 +31,8 @@ from ..runtime.abi.arrays import Array, Value, is_number
 from ..runtime.abi.device_array import DeviceArray
 from ..sharding.collective_rows import COLLECTIVES
 from ..sharding.grid import Grid
+from .buffer_views import BufferView
+from .calls import run_function
 from .devices import initial_memory
 from .frames import (
     UNKNOWN_OPERATION,
@@ -41,10 +43,8 @@ from .frames import (
     check_memory,
     run_implementation,
 )
-from .func import run_function
 from .function_signatures import argument_types, result_types, wrap_buffer_views
 from .global_values import GlobalValues, plain_types
-from .hal_buffers import BufferView
 from .process_groups import declared_grid
 from .registry import Results, find_entry
 from .spmd import ProcessRoutine, run_lockstep

@@ -11,8 +11,8 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import flag, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Value
-from .arith import wrapped
 from .frames import Exit, Frame
+from .numbers import wrapped
 from .registry import Routine, impl_with_regions, terminates
 from .tensor import insert_slice
 

@@ -32,7 +32,7 @@ from ..runtime.abi.arrays import Array, Value, shape_text
 from ..runtime.abi.values import dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, pack, packed_extents, to_bytes, unpack
 from ..tiling.storage_sizes import StorageFormula
-from .tensor import filled_shape
+from .shapes import filled_shape
 
 FRESH_BYTE = 0xDB
 """Contents of bytes that have not been written. Numbers made of it are conspicuous."""

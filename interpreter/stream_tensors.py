@@ -11,14 +11,14 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import operand_groups, required
 from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of
+from .buffer_views import BufferView, imported_array
 from .constants import constant_array
 from .devices import check_access, device_of
 from .frames import Frame
-from .hal_buffers import BufferView, imported_array
 from .loops import element, with_element
 from .registry import Results, impl
+from .shapes import filled_shape, part_of
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
-from .tensor import filled_shape, part_of
 
 
 @impl("stream.tensor.import")

@@ -17,10 +17,10 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, arithmetic_dtype, shape_phrase, shape_text, wrap
 from ..runtime.abi.values import choose, dtype_of, integer_width, is_unsigned, signed, unsigned
 from ..tiling.element_types import integer_range
-from .arith import maximum, minimum, rounded, to_float, truncated_quotient, width_of, wrapped
 from .constants import constant_array
 from .frames import Exit, Frame
 from .math_functions import UNARY, apply_float
+from .numbers import maximum, minimum, rounded, to_float, truncated_quotient, width_of, wrapped
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tosa.yield")

@@ -18,7 +18,7 @@ from ..runtime.abi.arrays import Array, Value, shape_text
 from .frames import Frame
 from .loops import check_indices
 from .registry import Results, impl
-from .tensor import check_countable
+from .shapes import check_countable
 from .tosa import one_element
 
 

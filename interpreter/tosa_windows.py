@@ -14,8 +14,8 @@ from ..ir.attribute_access import flag, integers, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, arithmetic_dtype
 from ..runtime.abi.values import integer_width, signed
-from .arith import width_of
 from .frames import Frame
+from .numbers import width_of
 from .registry import Results, impl
 from .tosa import centred, ignores_nan, narrowed, saturated
 from .tosa_data import numbers

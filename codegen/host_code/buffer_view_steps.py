@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
-from ...interpreter.hal_buffers import BufferView, check_imported, element_code
+from ...interpreter.buffer_views import BufferView, check_imported, element_code
 from ...interpreter.run import run_operation
 from ...interpreter.storage import ranked
 from ...ir.attribute_access import integer, required

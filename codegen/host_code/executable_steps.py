@@ -19,8 +19,8 @@ from ...interpreter.kernels import (
     dispatched_kernel,
     tied_argument,
 )
+from ...interpreter.shapes import kept_axes
 from ...interpreter.storage import resolved_layout
-from ...interpreter.tensor import kept_axes
 from ...ir.attribute_access import integer, operand_groups, operation_name
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt

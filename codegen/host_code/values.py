@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...interpreter.function_signatures import BUFFER_VIEW, tensor_type_of
-from ...interpreter.tensor import slice_of
+from ...interpreter.shapes import slice_of
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.arrays import UnsupportedType, dynamic_sizes

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mesh_opt.interpreter.arith import to_float
+from mesh_opt.interpreter.numbers import to_float
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.interpreter import func
+from mesh_opt.interpreter import calls
 
 
 def test_for_while_and_if(execute: Any) -> None:
@@ -183,7 +183,7 @@ def test_deep_recursion_does_not_use_python_stack(execute: Any) -> None:
 
 
 def test_endless_recursion_is_an_error(execute_error: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(func, "MAXIMAL_DEPTH", 50)
+    monkeypatch.setattr(calls, "MAXIMAL_DEPTH", 50)
     assert "recurse without end" in execute_error(_RECURSION, np.int64(-1)).message
 
 

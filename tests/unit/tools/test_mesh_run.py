@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tool_runs
-from mesh_opt.interpreter import func
+from mesh_opt.interpreter import calls
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "mlp_dp_tp.mlir"
@@ -439,7 +439,7 @@ def test_help_imports_nothing_heavy() -> None:
 def test_endless_recursion(
     run: Run, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(func, "MAXIMAL_DEPTH", 50)
+    monkeypatch.setattr(calls, "MAXIMAL_DEPTH", 50)
     path = tmp_path / "endless.mlir"
     path.write_text(
         "func.func @f(%x: i32) -> i32 {\n"
