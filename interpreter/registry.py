@@ -202,31 +202,37 @@ _MODULES = {
     "flow": ("arith", "flow_tensors", "kernels", "pass_through", "tensor"),
     "func": ("func",),
     "hal": (
-        "hal_buffers",
-        "hal_commands",
-        "hal_dispatch",
-        "hal_executables",
+        "hal.buffers",
+        "hal.commands",
+        "hal.dispatch",
+        "hal.executables",
         "kernels",
         "pass_through",
     ),
-    "io_parameters": ("hal_commands",),
-    "iree_codegen": ("flow_tensors", "inner_tiled"),
+    "io_parameters": ("hal.commands",),
+    "iree_codegen": ("flow_tensors", "iree_codegen"),
     "iree_encoding": ("pass_through",),
     "iree_tensor_ext": ("flow_tensors", "kernels", "pass_through"),
     "linalg": ("linalg",),
     "llvm": ("pass_through",),
-    "math": ("math_functions",),
+    "math": ("math",),
     "memref": ("memref", "pass_through", "tensor"),
     "scf": ("pass_through", "scf"),
     "sdy": ("pass_through",),
     "shard": ("pass_through", "shard"),
-    "stablehlo": ("linear_algebra",),
-    "stream": ("kernels", "pass_through", "stream_async", "stream_commands", "stream_tensors"),
+    "stablehlo": ("stablehlo.linear_algebra",),
+    "stream": (
+        "kernels",
+        "pass_through",
+        "stream.asynchronous",
+        "stream.commands",
+        "stream.tensors",
+    ),
     "tensor": ("arith", "linalg", "tensor"),
-    "tosa": ("math_functions", "pass_through", "tensor", "tosa", "tosa_data", "tosa_windows"),
+    "tosa": ("math", "pass_through", "tensor", "tosa.operations", "tosa.data", "tosa.windows"),
     "util": ("func", "pass_through", "util"),
 }
-"""The modules of this package that register operations of a dialect.
+"""The modules of the package `dialects` that register operations of a dialect.
 
 They are imported when a program first has one.
 """
@@ -238,4 +244,4 @@ _unloaded = dict(_MODULES)
 def _load_dialect(name: str) -> None:
     """Import the modules that register operations of the dialect of this operation."""
     for module in _unloaded.pop(name.partition(".")[0], ()):
-        import_module(f".{module}", __package__)
+        import_module(f".dialects.{module}", __package__)

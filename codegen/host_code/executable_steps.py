@@ -12,7 +12,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from ...dialects.iree_encoding.interfaces import encoded_tensor_of
 from ...dialects.tensor.dialect import UPDATES
 from ...interpreter.bindings import check_stored_shape
-from ...interpreter.kernels import (
+from ...interpreter.dialects.kernels import (
     WORKGROUP_NUMBERS,
     asks_for_workgroup,
     check_offset,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from ...interpreter.lapack_calls import static_call
+from ...interpreter.dialects.stablehlo.lapack_calls import static_call
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
 from ..kernels.elements.kernel_text import (

@@ -21,7 +21,7 @@ from dataclasses import replace
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.iree_encoding.interfaces import encoded_tensor_of
-from ...interpreter.kernels import tied_argument
+from ...interpreter.dialects.kernels import tied_argument
 from ...ir.attribute_access import constant_integer, operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...interpreter.constants import constant_array
 from ...interpreter.devices import device_of, initial_memory
+from ...interpreter.dialects.kernels import dispatched_kernel
 from ...interpreter.frames import Frame, Process, Program
-from ...interpreter.kernels import dispatched_kernel
 from ...interpreter.registry import find_entry, find_successor, is_terminator
 from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
-from ...interpreter import tensor
+from ...interpreter.dialects import tensor
+from ...interpreter.dialects.linalg import Packing, packing_groups
 from ...interpreter.frames import check_equal_shapes, check_result, result_check
-from ...interpreter.linalg import Packing, packing_groups
-from ...interpreter.loops import check_indices
+from ...interpreter.nests.loops import check_indices
 from ...ir.attribute_access import integer, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import LOOPS

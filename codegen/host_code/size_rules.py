@@ -15,8 +15,8 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...interpreter.nests.structured import check_output_map
 from ...interpreter.shapes import MAX_ELEMENTS
-from ...interpreter.structured import check_output_map
 from ...ir.diagnostics import OperationError
 from ...ir.linear_forms import loops_of
 from ...runtime.abi.values import static_shape

@@ -14,15 +14,15 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from ...interpreter import devices
-from ...interpreter.run import run_operation
-from ...interpreter.storage import Resource, check_range
-from ...interpreter.stream_async import (
+from ...interpreter.dialects.stream.asynchronous import (
     check_copied,
     check_filled,
     check_multiple,
     check_sliced,
     expect_size,
 )
+from ...interpreter.run import run_operation
+from ...interpreter.storage import Resource, check_range
 from ...ir.attribute_access import attribute
 from ...ir.tensor_types import element_named
 from ...runtime.abi.elements import integer_element

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import compile
+from mesh_opt.interpreter.dialects.hal.commands import Buffer
 from mesh_opt.interpreter.frames import Frame, Process, Program
-from mesh_opt.interpreter.hal_commands import Buffer
 from mesh_opt.interpreter.registry import find_entry
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.abi.arrays import dtype_named

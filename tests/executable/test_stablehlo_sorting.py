@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from breadth import sampled
 from mesh_opt import api
-from mesh_opt.interpreter import structured
-from mesh_opt.interpreter.loops import LoopNest
+from mesh_opt.interpreter.nests import structured
+from mesh_opt.interpreter.nests.loops import LoopNest
 from self_checks import run
 
 PROGRAMS = {

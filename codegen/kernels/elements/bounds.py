@@ -14,8 +14,8 @@ from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.linalg.structured_view import StructuredView
-from ....interpreter.loops import Extents, check_linear, evaluate, linear, loop_extents
-from ....interpreter.structured import check_output_map
+from ....interpreter.nests.loops import Extents, check_linear, evaluate, linear, loop_extents
+from ....interpreter.nests.structured import check_output_map
 from ....ir.diagnostics import OperationError
 from ....ir.intervals import Interval, affine_interval
 from ....runtime.abi.values import index_message

@@ -11,7 +11,7 @@ from mesh_opt.ir.foreign_code import OWN_PACKAGE
 from mesh_opt.runtime.abi.arrays import Value
 from xdsl.ir import Operation
 
-PACKAGE = f"{OWN_PACKAGE}.interpreter."
+PACKAGE = f"{OWN_PACKAGE}.interpreter.dialects."
 
 
 def test_the_modules_of_a_dialect_are_those_that_register_its_operations() -> None:

@@ -1,0 +1,1 @@
+"""The meaning of what passes keep of StableHLO: decompositions, transforms and LAPACK calls."""

@@ -1,0 +1,1 @@
+"""The meaning of the `stream` dialect: tensors in resources, asynchronous operations, commands."""
