@@ -21,13 +21,13 @@ from ...interpreter.process_groups import GridGroup, halo_exchanges
 from ...ir.attribute_access import integer, mixed
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of
+from ...runtime.abi.values import element_type
 from ...runtime.collectives import Collective, Group, Shape
 from ...runtime.host.exchanges import ExchangeStep
 from ...sharding.collective_matching import RECEIVE, CollectiveSignature
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
 from ...sharding.sharding import ReductionKind
 from ..kernels.collective_combiners import combiner
-from ..kernels.elements.static_values import tensor_element
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +71,7 @@ Rule = Callable[[CollectiveCall, Operation], None]
 
 def _elements(op: Operation) -> tuple[Element, Element]:
     """Return the elements of operand and result."""
-    source, result = tensor_element(op.operands[0]), tensor_element(op.results[0])
+    source, result = element_type(op.operands[0].type), element_type(op.results[0].type)
     return element_of(source, op), element_of(result, op)
 
 

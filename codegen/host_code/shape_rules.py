@@ -17,6 +17,7 @@ from ...interpreter.dialects import tensor
 from ...interpreter.dialects.linalg import Packing, packing_groups
 from ...interpreter.frames import check_equal_shapes, check_result, result_check
 from ...interpreter.nests.loops import check_indices
+from ...interpreter.shapes import check_countable, filled_shape, kept_axes, read_slice, slice_of
 from ...ir.attribute_access import integer, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import LOOPS
@@ -63,7 +64,7 @@ class ShapeResolver:
         for index, (result, shape) in enumerate(
             zip(operation.results, self.result_shapes(operation), strict=True)
         ):
-            tensor.check_countable(operation, shape)
+            check_countable(operation, shape)
             check = result_check(result.type)
             if check is not None:
                 check_result(operation, index, check, shape, check.dtype)
@@ -106,8 +107,8 @@ class ShapeResolver:
         slice is out of bounds.
         """
         groups = operand_groups(operation, operation.operands)[first_group:]
-        found = tensor.read_slice(operation, whole, [self.numbers(each) for each in groups])
-        tensor.slice_of(operation, whole, *found)
+        found = read_slice(operation, whole, [self.numbers(each) for each in groups])
+        slice_of(operation, whole, *found)
         return found
 
 
@@ -124,7 +125,7 @@ def _first(shapes: ShapeResolver, op: Operation) -> Shape:
 def _filled(shapes: ShapeResolver, op: Operation) -> Shape:
     sizes = op.operands[1:] if op.name == "tensor.splat" else op.operands
     dynamic = () if op.name == "tensor.from_elements" else sizes
-    return tensor.filled_shape(op, op.results[0].type, shapes.numbers(dynamic))
+    return filled_shape(op, op.results[0].type, shapes.numbers(dynamic))
 
 
 def _cast(shapes: ShapeResolver, op: Operation) -> Shape:
@@ -135,7 +136,7 @@ def _cast(shapes: ShapeResolver, op: Operation) -> Shape:
 
 def _extracted(shapes: ShapeResolver, op: Operation) -> Shape:
     _, sizes, _ = shapes.slice(op, shapes.shape(op.operands[0]), 1)
-    return tuple(sizes[axis] for axis in tensor.kept_axes(op))
+    return tuple(sizes[axis] for axis in kept_axes(op))
 
 
 def _inserted_slice(shapes: ShapeResolver, op: Operation) -> Shape:

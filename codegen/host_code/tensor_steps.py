@@ -176,7 +176,7 @@ def checked_part(lowering: FunctionLowering, op: Operation, whole: Shape, first:
         return part
     # Offsets seldom repeat, so that the checks are emitted as instructions instead of a call of
     # Python.
-    outside = lowering.size_failure_label(op, query)
+    outside = lowering.size_failure_label(query)
     value = op.results[0] if first == 1 else op.operands[0]
     given = static_shape(value.type) or () if first == 1 else lowering.shape(value)
     wanted = [sizes[dimension] for dimension in dimensions_of_part(op, value)]

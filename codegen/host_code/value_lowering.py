@@ -324,8 +324,8 @@ class ValueLowering(Sizes[Register]):
         rest = iter(registers)
         return [mixed_list(shape, rest) for shape in shapes]
 
-    def size_failure_label(self, op: Operation, query: ShapeQuery) -> Label:
-        """Return a label whose code fails with the error in an operation's sizes."""
+    def size_failure_label(self, query: ShapeQuery) -> Label:
+        """Return a label whose code fails with the error that a query finds in sizes."""
         words = tuple(query.words)
         number = self.program.failure(lambda numbers: query.failure(filled_words(words, numbers)))
         return self.builder.later(lambda: self.builder.emit("fail", number, dynamic_words(words)))

@@ -41,6 +41,7 @@ from .elements.static_values import (
     has_fixed_shapes,
     is_index_operand,
     is_number,
+    is_tensor,
     may_divide_by_zero,
     shape_of,
 )
@@ -51,7 +52,6 @@ from .operations import (
     is_cheap_view,
     is_data_movement,
     is_kernel,
-    is_tensor,
     reads_across_batch,
     reads_in_order,
     reduces_jointly,

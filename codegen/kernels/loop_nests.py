@@ -15,17 +15,17 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import structured_view
-from ...ir.attribute_access import integer, operand_groups
+from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import attribute_faults
 from ...ir.host_programs import CHOICES, LOOPS
 from .code.ast_builder import Term
 from .code.index_tables import with_index_tables
-from .elements.expressions import RULES, expand_indices, slice_geometry, write_element
+from .elements.expressions import RULES, indices_in_whole, write_element, writer_of_stored
 from .elements.kernel_text import KernelText, TileCount
 from .elements.pointwise import is_pointwise, is_pointwise_view
 from .elements.scalar_operations import is_scalar_operation, write_scalar_operation
-from .elements.static_values import dimensions_of_part, shape_of
+from .elements.static_values import shape_of
 from .elements.writer import Indices, KernelWriter, LinearIndices
 from .linear_algebra.factorizations import FACTORIZATIONS, write_factorization
 from .linear_algebra.fourier import FOURIER, write_fourier
@@ -86,14 +86,13 @@ def write_scalar_kernel(operation: Operation) -> KernelText:
 
     Raises OperationError if kernels do not support it.
     """
-    results = tuple(operation.results)
-    writer = KernelWriter(operation, results, lambda value: False, write_element)
+    writer = writer_of_stored(operation, *operation.results)
     code = writer.code
     with code.loop("first", "last"):
         elements = write_scalar_operation(
             code, operation, [writer.scalar(operand) for operand in operation.operands]
         )
-        for result, element in zip(results, elements, strict=True):
+        for result, element in zip(operation.results, elements, strict=True):
             writer.store(result, 0, element)
     return writer.finish(TileCount())
 
@@ -103,11 +102,7 @@ def write_slice(operation: Operation) -> KernelText:
 
     Raises OperationError if its type does not fit.
     """
-
-    def new_writer() -> KernelWriter:
-        return KernelWriter(operation, (operation.results[0],), lambda value: False, write_element)
-
-    return _write_pointwise(new_writer)
+    return _write_pointwise(partial(writer_of_stored, operation, operation.results[0]))
 
 
 def write_slice_update(operation: Operation) -> KernelText:
@@ -117,25 +112,15 @@ def write_slice_update(operation: Operation) -> KernelText:
     OperationError if the types do not fit.
     """
     result = operation.results[0] if operation.results else operation.operands[1]
-    writer = KernelWriter(operation, (result,), lambda value: False, write_element)
-    code = writer.code
-    source, _, *dynamic = operand_groups(operation, operation.operands)
-    offsets, _, strides = slice_geometry(writer, operation, dynamic)
-    kept = dimensions_of_part(operation, source[0])
-    shape = writer.shape(result)
+    writer = writer_of_stored(operation, result)
+    source = operation.operands[0]
 
     def inner(indices: Indices) -> None:
-        full = expand_indices(kept, len(offsets), indices)
-        position = code.linear(
-            tuple(
-                code.add(offset, code.multiply(index, stride))
-                for offset, index, stride in zip(offsets, full, strides, strict=True)
-            ),
-            shape,
-        )
-        writer.store(result, position, writer.element(source[0], indices))
+        place = indices_in_whole(writer, operation, source, indices)
+        position = writer.code.linear(place, writer.shape(result))
+        writer.store(result, position, writer.element(source, indices))
 
-    return writer.finish(write_tiled_loops(code, writer.shape(source[0]), inner))
+    return writer.finish(write_tiled_loops(writer.code, writer.shape(source), inner))
 
 
 # Tensors computed element by element ----------------------------------------------------------

@@ -22,7 +22,7 @@ from .elements.expressions import DATA_MOVEMENT, RESHAPES, RULES, Access
 from .elements.index_ranges import unproven
 from .elements.pointwise import is_pointwise
 from .elements.scalar_operations import is_scalar_operation
-from .elements.static_values import shape_of
+from .elements.static_values import is_tensor, shape_of
 from .elements.writer import BODY_OPERATIONS
 from .linear_algebra.factorizations import FACTORIZATIONS, has_factorization_kernel
 from .linear_algebra.fourier import FOURIER, has_fourier_kernel
@@ -312,7 +312,3 @@ def accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
             pairs.append((operand, access if position in used else max(access, Access.SAME)))
     pairs.extend((value, Access.MANY) for value in captured(operation))
     return pairs
-
-
-def is_tensor(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType)

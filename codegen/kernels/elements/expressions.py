@@ -18,8 +18,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ....dialects.linalg.structured_view import StructuredView, structured_view
 from ....ir.attribute_access import integer, integers, operand_groups
 from ....ir.diagnostics import OperationError
+from ....ir.index_lists import SLICE_LISTS
 from ..code.ast_builder import Term
 from .concatenations import in_range, write_concatenation
+from .kernel_text import Bound
 from .scalar_operations import is_scalar_operation, write_scalar_operation
 from .static_values import dimensions_of_part, shape_of
 from .writer import Indices, KernelWriter, LinearIndices
@@ -58,6 +60,11 @@ def write_element(writer: KernelWriter, value: SSAValue, indices: Indices) -> Te
     if view is None:
         raise OperationError(operation, "is an operation that the native backend does not compile")
     return _write_structured(writer, view, number, indices)
+
+
+def writer_of_stored(operation: Operation, *results: Bound) -> KernelWriter:
+    """Return the writer of a kernel into which nothing is fused: its operands are all stored."""
+    return KernelWriter(operation, results, lambda value: False, write_element)
 
 
 def _number(value: SSAValue) -> int:
@@ -179,47 +186,45 @@ def _write_elementwise(
 # Rules of the tensor dialect ------------------------------------------------------------------
 
 
-def slice_geometry(
+def _slice_geometry(
     writer: KernelWriter, operation: Operation, dynamic: Sequence[Sequence[SSAValue]]
 ) -> tuple[Indices, Indices, Indices]:
     """Return the offsets, sizes and strides of a slice."""
-    lists = [integers(operation, f"static_{part}") for part in _SLICE_PARTS]
+    lists = [integers(operation, name) for name in SLICE_LISTS]
     offsets, sizes, strides = (
         writer.mixed_numbers(static, values) for static, values in zip(lists, dynamic, strict=True)
     )
     return offsets, sizes, strides
 
 
-_SLICE_PARTS = ("offsets", "sizes", "strides")
+def indices_in_whole(
+    writer: KernelWriter, operation: Operation, part: SSAValue, indices: Indices
+) -> Indices:
+    """Return where an element of a slice lies in the tensor that the slice is a part of.
 
-
-def expand_indices(kept: Sequence[int], rank: int, indices: Indices) -> Indices:
-    """Return indices of full rank; dimensions that are not kept have index 0."""
-    full: list[Term] = [0] * rank
-    for dimension, index in zip(kept, indices, strict=True):
-        full[dimension] = index
-    return tuple(full)
+    Dimensions that the part drops have index 0 in the slice.
+    """
+    code = writer.code
+    dynamic = operand_groups(operation, operation.operands)[-3:]
+    offsets, _, strides = _slice_geometry(writer, operation, dynamic)
+    within: list[Term] = [0] * len(offsets)
+    for dimension, index in zip(dimensions_of_part(operation, part), indices, strict=True):
+        within[dimension] = index
+    return tuple(
+        code.add(offset, code.multiply(index, stride))
+        for offset, index, stride in zip(offsets, within, strides, strict=True)
+    )
 
 
 def _extract_slice(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    code = writer.code
-    source, *dynamic = operand_groups(op, op.operands)
-    offsets, _, strides = slice_geometry(writer, op, dynamic)
-    kept = dimensions_of_part(op, op.results[0])
-    full = expand_indices(kept, len(offsets), indices)
-    return writer.element(
-        source[0],
-        tuple(
-            code.add(offset, code.multiply(index, stride))
-            for offset, index, stride in zip(offsets, full, strides, strict=True)
-        ),
-    )
+    place = indices_in_whole(writer, op, op.results[0], indices)
+    return writer.element(op.operands[0], place)
 
 
 def _insert_slice(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     code = writer.code
     source, destination, *dynamic = operand_groups(op, op.operands)
-    offsets, sizes, strides = slice_geometry(writer, op, dynamic)
+    offsets, sizes, strides = _slice_geometry(writer, op, dynamic)
     kept = dimensions_of_part(op, source[0])
     condition: Term = 1
     positions: list[Term] = []

@@ -19,7 +19,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects.arith.divisions import INTEGER_DIVISIONS
 from ....ir.attribute_access import integers, is_splat, kept_dimensions
 from ....ir.diagnostics import OperationError
-from ....runtime.abi.values import element_type
 from .scalar_operations import is_scalar_operation
 
 
@@ -29,6 +28,11 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     if isinstance(value_type, TensorType):
         return cast("TensorType[Attribute]", value_type).get_shape()
     return ()
+
+
+def is_tensor(value: SSAValue) -> bool:
+    """Return whether a value is a tensor."""
+    return isinstance(value.type, TensorType)
 
 
 def has_fixed_shapes(operation: Operation) -> bool:
@@ -42,12 +46,7 @@ def has_fixed_shapes(operation: Operation) -> bool:
 
 
 def _has_static_shape(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType) and min(shape_of(value), default=0) >= 0
-
-
-def tensor_element(value: SSAValue) -> Attribute:
-    """Return the type of a tensor's elements, or the type of a scalar."""
-    return element_type(value.type)
+    return is_tensor(value) and min(shape_of(value), default=0) >= 0
 
 
 def constant_attribute(value: SSAValue) -> Attribute | None:

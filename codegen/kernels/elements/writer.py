@@ -38,7 +38,7 @@ from .kernel_text import (
     kernel_function,
 )
 from .scalar_operations import INDEX, is_scalar_operation, write_constant, write_scalar_operation
-from .static_values import constant_attribute, shape_of, splat_value
+from .static_values import constant_attribute, is_tensor, shape_of, splat_value
 
 Indices = tuple[Term, ...]
 
@@ -367,8 +367,8 @@ class KernelWriter:
         code, names = self.code, dict[tuple[SSAValue, Indices], str]()
         for result in operation.results:
             if result not in self.updated_in_place:
-                shape = () if is_scalar(result) else shape_of(result)
-                names |= {(result, at): code.fresh() for at in product(*map(range, shape))}
+                places = product(*map(range, shape_of(result)))
+                names |= {(result, at): code.fresh() for at in places}
         elements = {
             name: (cast(OpResult, result).index, at) for (result, at), name in names.items()
         }
@@ -394,7 +394,7 @@ class KernelWriter:
     def _for(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
         """Write a loop in the body of a loop: its scalars are variables."""
         code, (low, high, step, *initial) = self.code, operation.operands
-        carried = [code.copy(self.scalar(each)) if is_scalar(each) else "" for each in initial]
+        carried = ["" if is_tensor(each) else code.copy(self.scalar(each)) for each in initial]
         elements = {name: (number, ()) for number, name in enumerate(carried) if name}
         with code.loop(self.number(low), self.number(high), self.number(step)) as turn:
             block = operation.regions[0].block
@@ -472,11 +472,6 @@ class LinearIndices(tuple[Term, ...]):
         indices = LinearIndices((position,) * rank)
         indices.position = position
         return indices
-
-
-def is_scalar(value: SSAValue) -> bool:
-    """Return whether a value is no tensor."""
-    return not isinstance(value.type, TensorType)
 
 
 def linalg_index(operation: Operation) -> int:

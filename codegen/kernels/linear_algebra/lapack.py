@@ -25,7 +25,7 @@ from ....runtime.abi.lapack import (
     number_of,
 )
 from ..code.ast_builder import AstBuilder, Term
-from ..elements.expressions import write_element
+from ..elements.expressions import writer_of_stored
 from ..elements.kernel_text import KernelText, TileCount
 from ..elements.static_values import shape_of
 from ..elements.writer import Indices, KernelWriter
@@ -44,7 +44,7 @@ def write_lapack_call(op: Operation, call: LapackCall) -> KernelText:
 
     Raises OperationError for element types that kernels do not support.
     """
-    writer = KernelWriter(op, tuple(op.results), lambda value: False, write_element)
+    writer = writer_of_stored(op, *op.results)
     return writer.finish(_CallWriter(writer, op, call).write())
 
 

@@ -9,9 +9,8 @@ from xdsl.ir import Operation
 
 from ....runtime.abi.elements import Element
 from ..code.ast_builder import Term
-from ..elements.expressions import write_element
+from ..elements.expressions import writer_of_stored
 from ..elements.kernel_text import KernelText, Panels, SizeConstant, TileCount
-from ..elements.writer import KernelWriter
 
 CHUNK = 16384
 """The bytes in a tile of work."""
@@ -25,7 +24,7 @@ def write_bits(operation: Operation, element: Element, bits: int, *, is_pack: bo
     """
     plain, packed = Panels("plain"), Panels("packed")
     source, target = (plain, packed) if is_pack else (packed, plain)
-    writer = KernelWriter(operation, (target,), lambda value: False, write_element)
+    writer = writer_of_stored(operation, target)
     code, per_byte = writer.code, 8 // bits
     count = writer.constant(SizeConstant(plain, 0))
     to, start = writer.address(target), writer.address(source)

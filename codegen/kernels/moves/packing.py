@@ -16,7 +16,7 @@ from ....ir.attribute_access import integers, operand_groups
 from ....runtime.abi.elements import Element, integer_element
 from ....tiling.packed_layouts import PackedLayout
 from ..code.ast_builder import AstBuilder, Term
-from ..elements.expressions import write_element
+from ..elements.expressions import writer_of_stored
 from ..elements.kernel_text import KernelText, Panels, SizeConstant, TileCount
 from ..elements.static_values import shape_of
 from ..elements.writer import Indices, KernelWriter
@@ -187,7 +187,7 @@ def write_relayout(
     """
     plain, packed = Panels("plain"), Panels("packed")
     source, target = (plain, packed) if is_pack else (packed, plain)
-    writer = KernelWriter(operation, (target,), lambda value: False, write_element)
+    writer = writer_of_stored(operation, target)
     code = writer.code
     shape = tuple(writer.constant(SizeConstant(plain, axis)) for axis in range(rank))
     counts = tuple(writer.constant(SizeConstant(packed, axis)) for axis in range(rank))
@@ -217,7 +217,7 @@ def write_relayout(
 def write_fill(operation: Operation, element: Element) -> KernelText:
     """Return the kernel that sets `constants[0]` integers of binding 0 to `constants[1]`."""
     target = Panels("target")
-    writer = KernelWriter(operation, (target,), lambda value: False, write_element)
+    writer = writer_of_stored(operation, target)
     code = writer.code
     count, pattern = (writer.constant(SizeConstant(target, number)) for number in range(2))
     value = pattern if element.width == 64 else code.call(f"converti_i64_{element.name}", pattern)

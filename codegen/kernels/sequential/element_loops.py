@@ -87,7 +87,7 @@ class _Loop:
             _Variable(self.code.fresh(), index, indices)
             for index, result in enumerate(operation.results)
             if result not in self._copied
-            for indices in product(*map(range, _shape(result)))
+            for indices in product(*map(range, shape_of(result)))
         ]
 
     def _find_updates(self) -> None:
@@ -176,7 +176,7 @@ class _Loop:
 
     def _place(self, each: _Variable) -> tuple[SSAValue, Term]:
         result = self.operation.results[each.index]
-        return result, self.code.linear(each.indices, _shape(result))
+        return result, self.code.linear(each.indices, shape_of(result))
 
     # A turn -----------------------------------------------------------------------------------
 
@@ -254,10 +254,6 @@ def _write_while(loop: _Loop, section: int) -> Term:
             code.set(is_open, 0)
             code.set(holds, 0)
     return code.call("cmpine_i64", holds, 0)
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return tuple(shape_of(value)) if isinstance(value.type, TensorType) else ()
 
 
 def _copy(writer: KernelWriter, initial: SSAValue, result: SSAValue) -> None:

@@ -24,15 +24,14 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ....ir.attribute_access import integers, kept_dimensions, operand_groups
+from ....ir.attribute_access import integers, kept_dimensions
 from ....ir.host_programs import CHOICES
 from ....ir.index_lists import SLICE_LISTS
 from ....ir.regions import captured
-from ..code.ast_builder import Term
-from ..elements.expressions import expand_indices, slice_geometry
+from ..elements.expressions import indices_in_whole
 from ..elements.scalar_operations import is_scalar_operation
-from ..elements.static_values import dimensions_of_part, shape_of
-from ..elements.writer import KernelWriter
+from ..elements.static_values import shape_of
+from ..elements.writer import Indices, KernelWriter
 
 MAX_SLICE_ELEMENTS = 1 << 16
 """The elements of a slice beyond which each iteration should be shared by threads instead."""
@@ -68,12 +67,16 @@ def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[
 
 def is_only_written(tensor: SSAValue, new: SSAValue) -> bool:
     """Return whether all that a turn does with a carried tensor is to write a slice of it."""
+    return tensor.has_one_use() and _is_insertion(tensor, new)
+
+
+def _is_insertion(tensor: SSAValue, new: SSAValue) -> bool:
+    """Return whether a value is a tensor with a slice written, and is used once."""
     insert = new.owner
     return (
         isinstance(insert, Operation)
         and insert.name == "tensor.insert_slice"
         and insert.operands[1] is tensor
-        and tensor.has_one_use()
         and new.has_one_use()
         and _is_static_unit_stride_slice(insert, tensor, insert.operands[0])
     )
@@ -106,25 +109,20 @@ class _Turn:
         Of a tensor that is written as a whole an iteration reads single elements before it writes,
         or those at the same position (`is_part_of_update`).
         """
-        insert = new.owner
+        update = new.owner
+        if not isinstance(update, Operation) or update.parent_block() is not self._block:
+            return False
         if source_of(new) is new:
             return (
-                isinstance(insert, Operation)
-                and insert.parent_block() is self._block
-                and insert.name != "arith.constant"
+                update.name != "arith.constant"
                 and min(shape_of(tensor), default=0) >= 0
                 and all(self._may_read_whole(use.operation) for use in tensor.uses)
             )
         return (
-            isinstance(insert, Operation)
-            and insert.name == "tensor.insert_slice"
-            and insert.parent_block() is self._block
-            and insert.operands[1] is tensor
-            and insert.operands[0] is not tensor
-            and new.has_one_use()
-            and _is_static_unit_stride_slice(insert, tensor, insert.operands[0])
+            _is_insertion(tensor, new)
+            and source_of(new) is not tensor
             and all(
-                use.operation is insert or self._may_read(use.operation, insert)
+                use.operation is update or self._may_read(use.operation, update)
                 for use in tensor.uses
             )
         )
@@ -255,12 +253,8 @@ def write_elements(writer: KernelWriter, updates: Sequence[tuple[SSAValue, SSAVa
             writer.store(writer.updated_in_place[tensor], position, element)
 
 
-def _place(writer: KernelWriter, new: SSAValue, indices: Sequence[Term]) -> tuple[Term, ...]:
+def _place(writer: KernelWriter, new: SSAValue, indices: Indices) -> Indices:
     """Return where an element of a slice lies in the whole tensor."""
     insert = new.owner
     assert isinstance(insert, Operation)
-    source, _, *dynamic = operand_groups(insert, insert.operands)
-    offsets, _, _ = slice_geometry(writer, insert, dynamic)
-    kept = dimensions_of_part(insert, source[0])
-    within = expand_indices(kept, len(offsets), tuple(indices))
-    return tuple(writer.code.add(*each) for each in zip(offsets, within, strict=True))
+    return indices_in_whole(writer, insert, insert.operands[0], indices)
