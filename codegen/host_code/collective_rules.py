@@ -20,14 +20,14 @@ from ...interpreter.frames import Process
 from ...interpreter.process_groups import GridGroup, halo_exchanges
 from ...ir.attribute_access import integer, mixed
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.elements import Element, element_of
-from ...runtime.abi.values import element_type
+from ...runtime.abi.elements import Element
 from ...runtime.collectives import Collective, Group, Shape
 from ...runtime.host.exchanges import ExchangeStep
 from ...sharding.collective_matching import RECEIVE, CollectiveSignature
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
 from ...sharding.sharding import ReductionKind
 from ..kernels.collective_combiners import combiner
+from ..kernels.elements.scalar_operations import element_of_value
 
 
 @dataclass(slots=True, eq=False)
@@ -71,8 +71,7 @@ Rule = Callable[[CollectiveCall, Operation], None]
 
 def _elements(op: Operation) -> tuple[Element, Element]:
     """Return the elements of operand and result."""
-    source, result = element_type(op.operands[0].type), element_type(op.results[0].type)
-    return element_of(source, op), element_of(result, op)
+    return element_of_value(op.operands[0], op), element_of_value(op.results[0], op)
 
 
 def _rule(row: CollectiveRow) -> Rule:

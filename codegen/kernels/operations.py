@@ -16,12 +16,10 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
 from ...ir.linear_forms import linear
 from ...ir.regions import captured
-from ...runtime.abi.elements import element_of
-from ...runtime.abi.values import element_type
 from .elements.expressions import DATA_MOVEMENT, RESHAPES, RULES, Access
 from .elements.index_ranges import unproven
 from .elements.pointwise import is_pointwise
-from .elements.scalar_operations import is_scalar_operation
+from .elements.scalar_operations import element_of_value, is_scalar_operation
 from .elements.static_values import is_tensor, shape_of
 from .elements.writer import BODY_OPERATIONS
 from .linear_algebra.factorizations import FACTORIZATIONS, has_factorization_kernel
@@ -74,7 +72,7 @@ def _has_known_elements(operation: Operation) -> bool:
     """Return whether kernels support the element types of all operands and results."""
     try:
         for value in (*operation.operands, *operation.results):
-            element_of(element_type(value.type), operation)
+            element_of_value(value, operation)
     except OperationError:
         return False
     return True
@@ -151,7 +149,7 @@ def is_cheap_to_repeat(operation: Operation) -> bool:
     if len(operation.results) != 1 or not _SHORT.issuperset(each.name for each in body):
         return False
     (result,) = operation.results
-    is_rounded = element_of(element_type(result.type), operation).is_narrow_float
+    is_rounded = element_of_value(result, operation).is_narrow_float
     read = sum(_bytes(operation, each) for each in {_moved_source(each) for each in operands})
     return not is_rounded and 0 < 4 * read <= 5 * _bytes(operation, result)
 
@@ -226,7 +224,7 @@ def _bytes(operation: Operation, value: SSAValue) -> int:
     if not is_tensor(value):
         return 0
     sizes = (SIZE_OF_UNKNOWN if size < 0 else size for size in shape_of(value))
-    return prod(sizes) * element_of(element_type(value.type), operation).storage_bytes
+    return prod(sizes) * element_of_value(value, operation).storage_bytes
 
 
 def slides_over(root: Operation, operation: Operation) -> bool:

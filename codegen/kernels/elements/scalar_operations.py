@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, f64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.arith.flags import rounding_mode, rounds_to_nearest_even
 from ....ir.diagnostics import OperationError
@@ -146,12 +146,20 @@ def is_scalar_operation(name: str) -> bool:
     return name in _SAME_ELEMENT or name in _CONVERSIONS or name in _OF_OPERAND or name in _SPECIAL
 
 
+def element_of_value(value: SSAValue, operation: Operation) -> Element:
+    """Return how the elements of a tensor, or a scalar, are stored.
+
+    Raises OperationError at `operation` if kernels do not support them.
+    """
+    return element_of(element_type(value.type), operation)
+
+
 def _result_element(operation: Operation) -> Element:
-    return element_of(element_type(operation.results[0].type), operation)
+    return element_of_value(operation.results[0], operation)
 
 
 def _operand_element(operation: Operation, index: int = 0) -> Element:
-    return element_of(element_type(operation.operands[index].type), operation)
+    return element_of_value(operation.operands[index], operation)
 
 
 def _predicate(operation: Operation, names: Sequence[str]) -> str:

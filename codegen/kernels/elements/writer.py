@@ -20,8 +20,7 @@ from ....ir.attribute_access import integers
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import CHOICES
 from ....ir.index_lists import mixed_list
-from ....runtime.abi.elements import Element, element_of
-from ....runtime.abi.values import element_type
+from ....runtime.abi.elements import Element
 from ..code.ast_builder import AstBuilder, Term
 from .affine_terms import affine_term
 from .checks import Checks
@@ -37,7 +36,13 @@ from .kernel_text import (
     fetch,
     kernel_function,
 )
-from .scalar_operations import INDEX, is_scalar_operation, write_constant, write_scalar_operation
+from .scalar_operations import (
+    INDEX,
+    element_of_value,
+    is_scalar_operation,
+    write_constant,
+    write_scalar_operation,
+)
 from .static_values import constant_attribute, is_tensor, shape_of, splat_value
 
 Indices = tuple[Term, ...]
@@ -114,7 +119,7 @@ class KernelWriter:
         """Return the element type of a tensor, or the type of a scalar or word."""
         if not isinstance(value, SSAValue):
             return INDEX
-        return element_of(element_type(value.type), self.operation)
+        return element_of_value(value, self.operation)
 
     # Elements ---------------------------------------------------------------------------------
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.linalg.structured_view import structured_view
-from ....runtime.abi.elements import element_of
-from ....runtime.abi.values import element_type
 from ...microkernels.mmt4d import Mmt4dTile
 from ...microkernels.products import tile_of_product
 from ..code.ast_builder import AstBuilder, Term
 from ..elements.expressions import write_element
 from ..elements.kernel_text import KernelText, TileCount
+from ..elements.scalar_operations import element_of_value
 from ..elements.static_values import shape_of
 from ..elements.writer import KernelWriter
 from .panel_packing import SCRATCH_SCOPE
@@ -51,7 +50,7 @@ def mmt4d_tile(operation: Operation, is_fused: Callable[[SSAValue], bool]) -> Mm
     if min(rows, columns, depth) < 1:
         return None
     left_element, right_element, total = (
-        element_of(element_type(each.type), operation) for each in (left, right, view.outputs[0])
+        element_of_value(each, operation) for each in (left, right, view.outputs[0])
     )
     tile = Mmt4dTile(left_element, right_element, total, rows, columns, depth)
     return tile if tile.is_supported else None

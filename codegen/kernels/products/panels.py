@@ -20,12 +20,12 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.linalg.structured_view import structured_view
-from ....runtime.abi.elements import F16, Element, element_of
-from ....runtime.abi.values import element_type
+from ....runtime.abi.elements import F16, Element
 from ..code.ast_builder import Term
 from ..elements.expressions import write_element
 from ..elements.kernel_text import Bound, KernelText, Panels, SectionConstant, TileCount
 from ..elements.pointwise import is_pointwise
+from ..elements.scalar_operations import element_of_value
 from ..elements.writer import Indices, KernelWriter
 from ..moves.permuted_operands import fold_rearranged
 from ..reductions.nests import FEW_ROWS, loop_sizes
@@ -72,7 +72,7 @@ def gains_from_panels(contraction: Contraction, is_fused: Callable[[SSAValue], b
         sizes = [view.loop_sizes()[loop] for loop in group]
         if None not in sizes and prod(size or 0 for size in sizes) <= FEW_ROWS:
             return False
-    stored = [element_of(element_type(each.type), view.operation) for each in view.inputs]
+    stored = [element_of_value(each, view.operation) for each in view.inputs]
     if contraction.tile.terms > 1 or F16 in stored:
         # Strips read scalars in place, and would widen them again for each strip.
         return True
@@ -109,7 +109,7 @@ def panel_product(
         return None
 
     def element(value: SSAValue) -> Element:
-        return element_of(element_type(value.type), operation)
+        return element_of_value(value, operation)
 
     contraction = contraction_of(fold_rearranged(view, is_fused), element)
     if contraction is None or (tile is None and not gains_from_panels(contraction, is_fused)):

@@ -17,14 +17,14 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....ir.locations import made_by
-from ....ir.value_flow import carried_arguments, initial_values, passed_values
+from ....ir.value_flow import initial_values, passed_values
 from ..code.ast_builder import Term
 from ..elements.index_ranges import is_scalar_code
 from ..elements.kernel_text import RESUMES, RUNNING, TURN, TileCount
 from ..elements.static_values import constant_attribute, shape_of
 from ..elements.writer import Indices, KernelWriter
 from .in_place import in_place_versions
-from .loop_forms import carried_tensors, turns_of_section
+from .loop_forms import carried_tensors, tensor_updates, turns_of_section
 from .slice_loops import is_only_written, updates_slices, write_elements, write_slices
 
 
@@ -95,18 +95,13 @@ class _Loop:
 
         Elements of tensors that an iteration computes are written where they are read.
         """
-        block = self.operation.regions[0].block
-        assert block.last_op is not None
-        tensors = carried_tensors(self.operation)
-        is_while = self.operation.name == "scf.while"
-        pairs = zip(carried_arguments(self.operation), passed_values(block), strict=True)
-        updates = [each for each in pairs if isinstance(each[0].type, TensorType)]
+        block, tensors = self.operation.regions[0].block, carried_tensors(self.operation)
         small = set[SSAValue]()
-        if is_while:
+        if self.operation.name == "scf.while":
             blocks = (region.block for region in self.operation.regions)
             small.update(each for one in blocks for each in one.args)
             self._copied = []
-        elif updates_slices(block, [each for each, _ in updates], [each for _, each in updates]):
+        elif updates_slices(block, updates := tensor_updates(self.operation)):
             self._slices = updates
             self.writer.updated_in_place.update(tensors)
         else:

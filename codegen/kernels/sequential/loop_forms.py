@@ -26,7 +26,7 @@ from ....ir.value_flow import carried_arguments, initial_values, passed_values
 from ..elements.expressions import written_loops
 from ..elements.index_ranges import is_scalar_code, most_turns, unproven
 from ..elements.pointwise import is_pointwise
-from ..elements.static_values import constant_attribute, shape_of
+from ..elements.static_values import constant_attribute, is_tensor, shape_of
 from .in_place import in_place_versions
 from .slice_loops import SLICE_OPERATIONS, is_only_written, source_of, updates_slices
 
@@ -64,22 +64,20 @@ def is_element_loop(operation: Operation) -> bool:
         blocks = [region.block for region in operation.regions]
         return all(_SmallTensors(block, failing).are_computed(shapes) for block in blocks)
     block = operation.regions[0].block
-    carried, yielded = [each for each, _ in tensors], [_yielded(block, each) for each, _ in tensors]
-    small = _SmallTensors(block, failing)
-    return updates_slices(block, carried, yielded) or small.are_updated(carried, yielded)
+    updates = tensor_updates(operation)
+    return updates_slices(block, updates) or _SmallTensors(block, failing).are_updated(updates)
 
 
 def carried_tensors(loop: Operation) -> list[tuple[SSAValue, SSAValue]]:
     """Return the arguments of a loop's first block that are tensors, with the results."""
     pairs = zip(carried_arguments(loop), loop.results, strict=True)
-    return [each for each in pairs if isinstance(each[0].type, TensorType)]
+    return [each for each in pairs if is_tensor(each[0])]
 
 
-def _yielded(block: Block, argument: SSAValue) -> SSAValue:
-    """Return what the argument of a loop's block is in the next turn."""
-    assert block.last_op is not None
-    operands = block.last_op.operands
-    return operands[block.args.index(argument) - len(block.args) + len(operands)]
+def tensor_updates(loop: Operation) -> list[tuple[SSAValue, SSAValue]]:
+    """Return the tensors that an `scf.for` carries, each with what it is in the next turn."""
+    pairs = zip(carried_arguments(loop), passed_values(loop.regions[0].block), strict=True)
+    return [each for each in pairs if is_tensor(each[0])]
 
 
 def turns_of_section(loop: Operation) -> int | None:
@@ -179,21 +177,20 @@ class _SmallTensors:
     block: Block
     failing: Set[Operation]
 
-    def are_updated(self, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
+    def are_updated(self, updates: Sequence[tuple[SSAValue, SSAValue]]) -> bool:
         """Return whether few elements are carried, given the carried tensors and their new values.
 
         Tensors of any size may be carried, too, if a turn only writes a few elements of them, as
         the rows that a scan stacks.
         """
-        pairs = list(zip(carried, yielded, strict=True))
-        tables = [new for tensor, new in pairs if is_only_written(tensor, new)]
-        small = [shape_of(tensor) for tensor, new in pairs if new not in tables]
-        shapes = [shape_of(each) for each in carried]
+        tables = [new for tensor, new in updates if is_only_written(tensor, new)]
+        small = [shape_of(tensor) for tensor, new in updates if new not in tables]
+        shapes = [shape_of(tensor) for tensor, _ in updates]
         return (
             all(min(shape, default=0) >= 0 for shape in shapes)
             and all(prod(shape_of(source_of(new))) <= MAX_ELEMENTS for new in tables)
             and self.are_computed(small, {new.owner for new in tables})
-            and len({shape_of(new) for new in yielded} | set(shapes)) == len(set(shapes))
+            and len({shape_of(new) for _, new in updates} | set(shapes)) == len(set(shapes))
         )
 
     def are_computed(

@@ -45,17 +45,18 @@ SLICE_OPERATIONS = frozenset(
 """Operations in such loops besides scalar and structured ones."""
 
 
-def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
+def updates_slices(block: Block, updates: Sequence[tuple[SSAValue, SSAValue]]) -> bool:
     """Return whether a loop's body does nothing but update each carried tensor, or a slice of it.
 
-    All slices have one static shape. The caller must check that they are in bounds.
+    `updates` are the carried tensors, each with its new value. All slices have one static shape.
+    The caller must check that they are in bounds.
     """
-    turn = _Turn(block, carried, yielded)
-    shapes = {shape_of(source_of(new)) for new in yielded}
-    is_slice = any(source_of(new) is not new for new in yielded)
+    turn = _Turn(block, updates)
+    shapes = {shape_of(source_of(new)) for _, new in updates}
+    is_slice = any(source_of(new) is not new for _, new in updates)
     return (
-        bool(carried)
-        and all(turn.is_update(*each) for each in zip(carried, yielded, strict=True))
+        bool(updates)
+        and all(turn.is_update(*each) for each in updates)
         and len(shapes) == 1
         and all(
             prod(shape) <= (MAX_SLICE_ELEMENTS if is_slice else MAX_TENSOR_ELEMENTS)
@@ -93,15 +94,9 @@ def source_of(new: SSAValue) -> SSAValue:
 class _Turn:
     """The body of a loop that may update slices."""
 
-    def __init__(
-        self, block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]
-    ) -> None:
+    def __init__(self, block: Block, updates: Sequence[tuple[SSAValue, SSAValue]]) -> None:
         self._block = block
-        self._updates = {
-            tensor: new.owner
-            for tensor, new in zip(carried, yielded, strict=True)
-            if source_of(new) is not new
-        }
+        self._updates = {tensor: new.owner for tensor, new in updates if source_of(new) is not new}
 
     def is_update(self, tensor: SSAValue, new: SSAValue) -> bool:
         """Return whether a slice is written, and only it or single elements are read.
