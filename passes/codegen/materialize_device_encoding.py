@@ -36,7 +36,7 @@ from ...ir.index_lists import mixed_list
 from ...ir.locations import rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
-from ...ir.value_flow import update_function_type
+from ...ir.value_flow import BRANCHES, update_function_type
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from .packed.accesses import (
     Slice,
@@ -124,32 +124,49 @@ class KernelLowering:
 
     def _replace_arguments(self) -> list[BlockArgument]:
         """Insert packed arguments in front of encoded ones; return the latter, to be erased."""
-        entry = self._function.regions[0].blocks.first
-        if entry is None:
-            return []
-        encoded = [argument for argument in entry.args if has_encoding(argument.type)]
-        self.values.move_to(cast(Operation, entry.first_op))
+        blocks = self._function.walk_blocks()
+        encoded = [each for block in blocks for each in block.args if has_encoding(each.type)]
         for old in encoded:
+            block = old.block
+            self.values.move_to(cast(Operation, block.first_op))
             bound = old.type.bound_type if isinstance(old.type, DispatchTensor) else old.type
             tensor = cast(Tensor, bound)
-            layout = self.layout(tensor)
-            stored = stored_type(tensor, layout)
+            stored = self.stored_type(tensor)
             if isinstance(old.type, DispatchTensor):
                 new_type = old.type.new([old.type.access, stored])
-                self.bindings[old] = entry.insert_arg(new_type, old.index)
+                self.bindings[old] = block.insert_arg(new_type, old.index)
                 continue
-            new = entry.insert_arg(stored, old.index)
+            new = block.insert_arg(stored, old.index)
             new.name_hint = old.name_hint
-            sizes = tuple(
-                self.unknown.placeholder(old) if size is None else size for size in shape_of(tensor)
-            )
-            if layout == IDENTITY:
-                sizes = self.values.dimensions.sizes(new)
-            self.values.dimensions.assume(old, sizes)
-            self.values.set_forms(
-                old, TensorForms(plain(tensor), sizes, {layout_in_memory(layout): new})
-            )
+            self.pass_on(old, new)
         return encoded
+
+    def stored_type(self, type_: Attribute) -> Attribute:
+        """Return the type in memory of an encoded tensor; other types are unchanged."""
+        if tensor_encoding(type_) is None:
+            return type_
+        return stored_type(cast(Tensor, type_), self.layout(type_))
+
+    def stored(self, value: SSAValue) -> SSAValue:
+        """Return an encoded tensor as memory holds it; other values are unchanged."""
+        if not has_encoding(value.type):
+            return value
+        return self.values.memory_form(value, self.layout(value.type))
+
+    def pass_on(self, old: SSAValue, new: SSAValue) -> None:
+        """Record `new` as the form in memory of an encoded tensor that comes from elsewhere.
+
+        Its dynamic sizes are known only if it has no tiles.
+        """
+        tensor, layout = cast(Tensor, old.type), self.layout(old.type)
+        sizes = tuple(
+            self.unknown.placeholder(old) if size is None else size for size in shape_of(tensor)
+        )
+        if layout == IDENTITY:
+            sizes = self.values.dimensions.sizes(new)
+        self.values.dimensions.assume(old, sizes)
+        forms = TensorForms(plain(tensor), sizes, {layout_in_memory(layout): new})
+        self.values.set_forms(old, forms)
 
     def layout(self, type_: Attribute) -> PackedLayout:
         """Return how tensors of a type are packed in memory.
@@ -388,17 +405,28 @@ def _dimension(kernel: KernelLowering, operation: Operation) -> None:
     operation.results[0].replace_all_uses_with(size)
 
 
-@lowering(*RETURNS)
-def _return(kernel: KernelLowering, operation: Operation) -> None:
-    """Return packed tensors to the caller."""
+# Control flow
 
-    def stored(value: SSAValue) -> SSAValue:
-        if not has_encoding(value.type):
-            return value
-        return kernel.values.memory_form(value, kernel.layout(value.type))
 
-    returned = [stored(value) for value in operation.operands]
-    kernel.values.builder.insert(type(operation).create(operands=returned))
+@lowering(*RETURNS, *BRANCHES, "scf.condition", "scf.yield")
+def _end(kernel: KernelLowering, operation: Operation) -> None:
+    """Return or forward tensors as memory holds them."""
+    operands = [kernel.stored(value) for value in operation.operands]
+    kernel.values.builder.insert(rebuilt(operation, operands, []))
+
+
+@lowering("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while")
+def _enter(kernel: KernelLowering, operation: Operation) -> None:
+    """Keep a loop or branch, which carries tensors as memory holds them."""
+    operands = [kernel.stored(value) for value in operation.operands]
+    types = [kernel.stored_type(result.type) for result in operation.results]
+    regions = [operation.detach_region(region) for region in tuple(operation.regions)]
+    new = kernel.values.builder.insert(rebuilt(operation, operands, types, regions=regions))
+    for old, result in zip(operation.results, new.results, strict=True):
+        if has_encoding(old.type):
+            kernel.pass_on(old, result)
+        else:
+            old.replace_all_uses_with(result)
 
 
 # Computations
