@@ -65,6 +65,28 @@ def test_tiled_products(factor: str, result: str, microkernels: str) -> None:
     assert ("linalg.mmt4d" in names) == ((factor, result) not in UNTILED)
 
 
+@pytest.mark.parametrize("pipeline", ["data-tile", "compile"])
+def test_sums_of_truth_values_are_modulo_two(pipeline: str) -> None:
+    head, _, end = program("i1", "i1", "none").partition("  %0 = linalg.matmul")
+    maps = ", ".join(f"affine_map<(m, n, k) -> {map_}>" for map_ in ("(m, k)", "(k, n)", "(m, n)"))
+    operands, _, end = end.partition("\n")
+    operands, arrow, type_ = operands.rpartition(" -> ")
+    body = f"""  %0 = linalg.generic {{indexing_maps = [{maps}],
+      iterator_types = ["parallel", "parallel", "reduction"]}}{operands} {{
+  ^bb0(%x: i1, %y: i1, %o: i1):
+    %p = arith.muli %x, %y : i1
+    %q = arith.addi %o, %p : i1
+    linalg.yield %q : i1
+  }}{arrow}{type_}
+{end}"""
+    numbers = np.random.default_rng(0)
+    a, b, c = (numbers.integers(0, 2, shape).astype(bool) for shape in ((5, 6), (6, 9), (5, 9)))
+    expected = (a.astype(int) @ b + c) % 2
+    for backend in ("interpreter", "native"):
+        found = compile(head + body, pipeline, backend=backend)["main"].run([a, b, c])[0]
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("shape", ["", "0x", "3x5x", "?x5x"])
 @pytest.mark.parametrize("element", ["i1", "i3", "i12", "i33", "ui3"])
 def test_results_of_odd_widths_are_narrowed_natively(element: str, shape: str) -> None:

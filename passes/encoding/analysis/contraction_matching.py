@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     Signedness,
     StringAttr,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -223,12 +224,16 @@ def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
 
 
 def added_product(body: Block) -> Operation | None:
-    """Return the product that a body adds to its last argument; `None` if there is none."""
+    """Return the product that a body adds to its last argument; `None` if there is none.
+
+    Sums of `i1` are none: they are modulo 2, but those of `linalg.mmt4d`, as of all named
+    operations, are true if any product is.
+    """
     end = body.last_op
     if end is None or len(end.operands) != 1:
         return None
     addition = made_by(end.operands[0], *PRODUCTS_OF_SUMS)
-    if addition is None:
+    if addition is None or addition.results[0].type == i1:
         return None
     terms = [term for term in addition.operands if term is not body.args[-1]]
     return made_by(terms[0], PRODUCTS_OF_SUMS[addition.name]) if len(terms) == 1 else None
