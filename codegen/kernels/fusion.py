@@ -47,6 +47,7 @@ from .elements.static_values import (
 )
 from .linear_algebra.fourier import FOURIER
 from .operations import (
+    TILE_LOOPS,
     accesses,
     is_cheap_to_repeat,
     is_cheap_view,
@@ -352,7 +353,7 @@ class _Planner:
             max(roots.values()) > Access.SAME
             or self._is_full(*roots)
             or not self._failing.isdisjoint(roots)
-            or not all(map(self._is_pointwise, roots))
+            or not all(self._is_pointwise(root) and root.name not in TILE_LOOPS for root in roots)
             or len({self._shape(root) for root in roots}) != 1
             or min(self._shape(last), default=0) < 0
         ):

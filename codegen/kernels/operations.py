@@ -41,6 +41,9 @@ MIN_ROWS, MIN_ROW_LENGTH = 16, 32
 KERNEL_ONLY = frozenset(("linalg.softmax", FOURIER, *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
 
+TILE_LOOPS = frozenset(("linalg.pack", "linalg.unpack"))
+"""Operations whose own kernel walks along tiles; other kernels compute one element at a time."""
+
 
 def is_kernel(operation: Operation) -> bool:
     """Return whether an operation's results are computed by kernels."""

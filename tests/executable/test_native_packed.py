@@ -234,3 +234,40 @@ def test_elements_of_less_than_a_byte_in_resources(element: str, sizes: str) -> 
         inputs = [each & 15 for each in inputs]
     for got, want in zip(program.main.run(inputs), program.main.reference(inputs), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("second", ["%x", "%y"])
+@pytest.mark.parametrize("order", ["", "outer_dims_perm = [1, 0] "])
+def test_two_results_of_one_shape_are_both_packed(second: str, order: str) -> None:
+    matrix, packed = "tensor<16x15xf32>", "tensor<2x2x8x8xf32>"
+    positions = "[1, 0]" if order else "[0, 1]"
+    text = f"""func.func @main(%x: {matrix}, %y: {matrix}) -> ({packed}, {packed}) {{
+      %c = arith.constant 2.0 : f32
+      %e = tensor.empty() : {packed}
+      %0 = linalg.pack %x padding_value(%c : f32) inner_dims_pos = [0, 1] inner_tiles = [8, 8]
+        into %e : {matrix} -> {packed}
+      %1 = linalg.pack {second} padding_value(%c : f32) {order}inner_dims_pos = {positions}
+        inner_tiles = [8, 8] into %e : {matrix} -> {packed}
+      return %0, %1 : {packed}, {packed}
+    }}"""
+    main = api.compile(text)["main"]
+    rng = np.random.default_rng(1)
+    inputs = [rng.standard_normal((16, 15), dtype=np.float32) for _ in range(2)]
+    for found, wanted in zip(main.run(inputs), main.reference(inputs), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_two_results_of_one_shape_are_both_unpacked() -> None:
+    matrix, packed = "tensor<16x15xf32>", "tensor<2x2x8x8xf32>"
+    text = f"""func.func @main(%x: {packed}) -> ({matrix}, {matrix}) {{
+      %e = tensor.empty() : {matrix}
+      %0 = linalg.unpack %x inner_dims_pos = [0, 1] inner_tiles = [8, 8]
+        into %e : {packed} -> {matrix}
+      %1 = linalg.unpack %x outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [8, 8]
+        into %e : {packed} -> {matrix}
+      return %0, %1 : {matrix}, {matrix}
+    }}"""
+    main = api.compile(text)["main"]
+    x = np.random.default_rng(1).standard_normal((2, 2, 8, 8), dtype=np.float32)
+    for found, wanted in zip(main.run([x]), main.reference([x]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
