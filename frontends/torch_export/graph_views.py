@@ -1,4 +1,4 @@
-"""Carry views of tensors with dynamic sizes through torch-mlir where they join dimensions.
+"""Carry views of tensors with dynamic sizes through torch-mlir, unless they only split dimensions.
 
 torch-mlir converts `view(x, [a * b, 8])` of `x: [a, b, 8]` as if `b` were 1, and crashes on some
 views that its own `flatten` makes. A view is carried as a split of dimensions followed by a join:
@@ -6,6 +6,13 @@ views that its own `flatten` makes. A view is carried as a split of dimensions f
     view(x: [a, b, 8], [a, b * 2, 4])
         ->  %s = tensor.expand_shape %x [[0], [1], [2, 3]] ... into tensor<?x?x2x4xf32>
             tensor.collapse_shape %s [[0], [1, 2], [3]] ... into tensor<?x?x4xf32>
+
+or, if the sizes do not tell how, as a join of all dimensions followed by a split into its sizes,
+which are further operands:
+
+    view(x: [a, b], [5, a * b // 5])
+        ->  %f = tensor.collapse_shape %x [[0, 1]] ... into tensor<?xf32>
+            tensor.expand_shape %f [[0, 1]] output_shape [5, %i1] ... into tensor<5x?xf32>
 
 Views that only split stay.
 """
@@ -24,8 +31,8 @@ Part = tuple[Any, int, int]
 """
 
 
-def join_dimensions(torch: Any, graph_module: Any) -> None:
-    """Replace views that join dimensions of tensors with dynamic sizes."""
+def carry_views(torch: Any, graph_module: Any) -> None:
+    """Replace views of tensors with dynamic sizes, except those that only split dimensions."""
     aten = torch.ops.aten
     views = (aten.view.default, aten._unsafe_view.default)
     for node in graph_module.graph.nodes:
@@ -36,21 +43,43 @@ def join_dimensions(torch: Any, graph_module: Any) -> None:
         if is_static(source):
             continue
         parts = common_parts(source, tuple(value.shape))
-        body = None if parts is None else _text(parts)
-        if body is None:
+        if parts is not None and _only_splits(parts):
             continue
+        body = None if parts is None else _text(parts)
+        sizes: list[Any] = []
+        if body is None:
+            pairs = zip(value.shape, node.args[1], strict=True)
+            shape = [size if isinstance(size, int) else given for size, given in pairs]
+            sizes = _dynamic_sizes(torch, node, shape)
+            body = _flat_text(source, shape)
         kind = str(value.dtype).removeprefix("torch.")
         # Change the node in place: outputs refer to its name.
-        node.target = inline_mlir_op(1)
-        node.args = (body, list(node.args[1]), kind, operand)
+        node.target = inline_mlir_op(1 + len(sizes))
+        node.args = (body, list(node.args[1]), kind, operand, *sizes)
     graph_module.recompile()
 
 
+def _dynamic_sizes(torch: Any, node: Any, shape: Sequence[Any]) -> list[Any]:
+    """Insert tensors of the sizes that are computed in the graph, before the view."""
+    found: list[Any] = []
+    with node.graph.inserting_before(node):
+        for size in shape:
+            if isinstance(size, int):
+                continue
+            options = {"dtype": torch.int64}
+            made = node.graph.call_function(torch.ops.aten.scalar_tensor.default, (size,), options)
+            made.meta["val"] = node.args[0].meta["val"].new_empty((), **options)
+            found.append(made)
+    return found
+
+
+def _only_splits(parts: Sequence[Part]) -> bool:
+    return len(_groups([to for _, _, to in parts])) == len(parts)
+
+
 def _text(parts: Sequence[Part]) -> str | None:
-    """Return the text of a view; `None` if it only splits, or a dimension has two dynamic parts."""
+    """Return the text of a view; `None` if a dimension has two dynamic parts."""
     split, joined = (_groups([part[side] for part in parts]) for side in (1, 2))
-    if len(joined) == len(parts):
-        return None
     collapse = f"%r = tensor.collapse_shape %{{}} {joined} : {{{{0{{}}}}}} into {{{{r}}}}"
     if len(split) == len(parts):
         return collapse.format("a0", "")
@@ -80,6 +109,51 @@ def _text(parts: Sequence[Part]) -> str | None:
         f" : {{0}} into {{0{shape}}}",
         collapse.format("s", shape),
     ]
+    return "\n".join(lines)
+
+
+def _flat_text(source: Sequence[Any], shape: Sequence[Any]) -> str:
+    """Return the text of a view that joins all dimensions, and splits the result into a shape.
+
+    A size is a number, or -1 for what the others leave, or the value of an operand after the first.
+    """
+    flat, kind = "a0", ""
+    lines: list[str] = []
+    if len(source) > 1:
+        flat, kind = "f", ":[?]"
+        every = [list(range(len(source)))]
+        lines.append(f"%f = tensor.collapse_shape %a0 {every} : {{0}} into {{0{kind}}}")
+    if not shape:
+        one = f"%o = tensor.cast %{flat} : {{0{kind}}} to {{0:[1]}}"
+        return "\n".join((*lines, one, "%r = tensor.collapse_shape %o [] : {0:[1]} into {r}"))
+    if len(shape) == 1:
+        return "\n".join((*lines, f"%r = tensor.cast %{flat} : {{0{kind}}} to {{r}}"))
+    sizes: list[str] = []
+    operands = 0
+    for at, size in enumerate(shape):
+        sizes.append(f"%i{at}")
+        if isinstance(size, int):
+            lines.append(f"%i{at} = arith.constant {size} : index")
+            continue
+        operands += 1
+        lines.append(f"%n{at} = tensor.extract %a{operands}[] : {{{operands}}}")
+        lines.append(f"%i{at} = arith.index_cast %n{at} : i64 to index")
+    if -1 in shape:
+        # Divided by all sizes, which include -1, and negated.
+        lines += [
+            "%c = arith.constant 0 : index",
+            f"%e = tensor.dim %{flat}, %c : {{0{kind}}}",
+            f"%q{len(shape)} = arith.subi %c, %e : index",
+            *(f"%q{at} = arith.divsi %q{at + 1}, %i{at} : index" for at in range(len(shape))[::-1]),
+        ]
+    output = [
+        name if not isinstance(size, int) else "%q0" if size == -1 else str(size)
+        for name, size in zip(sizes, shape, strict=True)
+    ]
+    lines.append(
+        f"%r = tensor.expand_shape %{flat} [{list(range(len(shape)))}]"
+        f" output_shape [{', '.join(output)}] : {{0{kind}}} into {{r}}"
+    )
     return "\n".join(lines)
 
 

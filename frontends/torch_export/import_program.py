@@ -28,7 +28,7 @@ from .graph_control_flow import (
     refused_masks,
 )
 from .graph_loops import call_loops
-from .graph_views import join_dimensions
+from .graph_views import carry_views
 from .substitutes import composites_listed_once
 from .tracing import place_of, user_line
 
@@ -166,7 +166,7 @@ def _attempt(
         random = _random_operations(torch, taken_apart.graph_module)
         if random and output == "linalg-on-tensors":
             return _refusal(output, random, "it draws random numbers")
-        join_dimensions(torch, taken_apart.graph_module)
+        carry_views(torch, taken_apart.graph_module)
         _fill_empty_tensors(torch, taken_apart.graph_module)
         with _refused_at_operations(output):
             found = fx.export_and_import(

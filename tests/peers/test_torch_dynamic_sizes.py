@@ -103,6 +103,15 @@ same(lambda x: functional.conv_transpose2d(
     x, weights[1], torch.ones(4), (2, 1), (0, 2), dilation=(1, 2), groups=4),
      {0: {0: auto, 2: auto}}, *((torch.randn(n, 4, n + 3, 5),) for n in (2, 3)))
 
+# Views to sizes that no dimensions of the operand join to.
+def views(x, y):
+    parts = x.reshape(5, -1), (x + 1).reshape(-1, 5, 2, 1), x.reshape(x.shape[0] // 5, -1, 5)
+    return *parts, x.reshape(x.shape[1], x.shape[0]), x.reshape(y.shape) * y
+
+both = {0: auto, 1: auto}
+same(views, {0: both, 1: {0: auto}},
+     *((torch.randn(n, k), torch.randn(n * k)) for n, k in ((50, 6), (10, 4), (20, 10))))
+
 # Transforms along sizes that are known.
 same(lambda x: (torch.fft.rfft(x), torch.fft.irfft(torch.fft.rfft(x, norm="ortho") * 2),
                 torch.fft.fft2(x[:, None] + x[..., None]),
