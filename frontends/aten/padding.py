@@ -12,12 +12,19 @@ Ends = Callable[[Any, int, int, int], tuple[Any, Any]]
 
 
 def _padded(x: Any, padding: Sequence[Any], ends: Ends) -> Any:
-    """Join a tensor with slices of it. PyTorch looks up each element by its index."""
-    require(is_static(padding) and min(padding) >= 0)
+    """Join a tensor with slices of it, and leave out elements where the padding is negative.
+
+    PyTorch looks up each element by its index, and torch-mlir's linalg ignores negative padding.
+    """
+    require(is_static(padding))
     for dimension, sizes in enumerate(zip(padding[::2], padding[1::2], strict=True)):
         axis = x.ndim - 1 - dimension
-        first, last = ends(x, axis, *sizes)
+        before, after = (max(-size, 0) for size in sizes)
+        # Elements that are left out may be repeated at the other end.
+        first, last = ends(x, axis, *(max(size, 0) for size in sizes))
         x = torch.cat((first, x, last), axis)
+        if before or after:
+            x = x.narrow(axis, before, x.shape[axis] - before - after)
     return x
 
 
@@ -48,4 +55,6 @@ def circular_pad(x: Any, padding: Sequence[Any]) -> Any:
     def ends(x: Any, axis: int, before: int, after: int) -> tuple[Any, Any]:
         return x.narrow(axis, x.shape[axis] - before, before), x.narrow(axis, 0, after)
 
+    # Negative padding leaves out elements before others are repeated.
+    require(is_static(padding) and min(padding) >= 0)
     return _padded(x, padding, ends)
