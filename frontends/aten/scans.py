@@ -105,10 +105,15 @@ def logcumsumexp(x: Any, dim: int) -> Any:
 
 @decomposition("cumprod.default")
 def cumprod(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Multiply bytes in i32, and complex numbers: torch-mlir crashes."""
+    """Convert numbers first, and multiply bytes in i32, and complex numbers.
+
+    torch-mlir has no conversion to another type, and crashes on the others.
+    """
     kind = x.dtype if dtype is None else dtype
     if kind == torch.uint8:
-        return torch.cumprod(x, dim, dtype=torch.int32).to(kind)
+        return torch.cumprod(x.to(torch.int32), dim).to(kind)
+    if dtype is not None and not kind.is_complex:
+        return torch.ops.aten.cumprod.default(x.to(kind), dim)
     require(kind.is_complex)
     found = as_complex(x, kind)
     if not found.dim():
