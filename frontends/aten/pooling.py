@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from .rules import decomposition, decomposition_with_op, is_static, require, torch
+from .rules import (
+    as_number,
+    decomposition,
+    decomposition_with_op,
+    is_static,
+    require,
+    torch,
+    widened,
+)
 
 
 def _pool(name: str, rank: int) -> None:
@@ -180,12 +188,14 @@ for _rank in (2, 3):
     _average_gradient(_rank)
 
 
-def _adaptive_windows(size: int, count: int) -> tuple[Any, Any]:
+def _adaptive_windows(size: Any, count: int) -> tuple[Any, Any]:
     """Return the positions in each of `count` windows over `size` elements, and which are valid.
 
     Both have the shape `[count, widest]`. Windows overlap if `size` is not a multiple of `count`.
     """
-    widest = max(-(-(at + 1) * size // count) - at * size // count for at in range(count))
+    widest = size // count + 2
+    if isinstance(size, int):
+        widest = max(-(-(at + 1) * size // count) - at * size // count for at in range(count))
     numbers = torch.arange(count)[:, None]
     places = numbers * size // count + torch.arange(widest)
     ends = ((numbers + 1) * size + count - 1) // count
@@ -193,11 +203,42 @@ def _adaptive_windows(size: int, count: int) -> tuple[Any, Any]:
     return torch.where(within, places, 0), within
 
 
+def _adaptive_weights(size: Any, count: Any, dtype: Any) -> Any:
+    """Return the matrix `[count, size]` that averages `size` elements by windows."""
+    numbers, divisor = torch.arange(count)[:, None], as_number(count, torch.int64)
+    first, last = numbers * size // divisor, ((numbers + 1) * size + count - 1) // divisor
+    places = torch.arange(size)
+    within = (places >= first) & (places < last)
+    return within.to(dtype) / (last - first).to(dtype)
+
+
+def _adaptive_average(rank: int) -> None:
+    @decomposition(f"_adaptive_avg_pool{rank}d.default")
+    def pool(x: Any, counts: Sequence[Any]) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """Multiply by a matrix along each dimension; PyTorch's rule needs some sizes."""
+        sizes = x.shape[-rank:]
+        require(not is_static((*sizes, *counts)))
+        wide = widened(x)
+        for axis, (size, count) in enumerate(zip(sizes, counts, strict=True), x.dim() - rank):
+            weights = _adaptive_weights(size, count, wide.dtype)
+            wide = (wide.movedim(axis, -1) @ weights.T).movedim(-1, axis)
+        return wide.to(x.dtype)
+
+
+for _rank in (2, 3):
+    _adaptive_average(_rank)
+
+
+def _is_filled(sizes: Sequence[Any]) -> bool:
+    """Return whether no size is known to be 0."""
+    return all(size for size in sizes if isinstance(size, int))
+
+
 def _adaptive_pool(name: str, rank: int) -> None:
     @decomposition(f"{name}.default")
     def pool(x: Any, counts: Sequence[int]) -> Any:  # pyright: ignore[reportUnusedFunction]
         sizes = x.shape[-rank:]
-        require(is_static((*sizes, *counts)) and 0 not in (*sizes, *counts))
+        require(is_static(counts) and 0 not in counts and _is_filled(sizes))
         require(x.dtype.is_floating_point)
         counts = list(counts) * (rank // len(counts))
         # Build [..., count, widest, count, widest, ...], then move `widest` to the end.

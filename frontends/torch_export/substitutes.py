@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from ..aten.elementwise import fake_quantized, per_channel
-from ..aten.rules import non_negative, torch
+from ..aten.rules import is_static, non_negative, torch
 
 
 @contextmanager
@@ -28,6 +28,7 @@ def traceable() -> Generator[None]:
         **dict.fromkeys((torch.corrcoef, base.corrcoef), _corrcoef),
         **dict.fromkeys((torch.cov, base.cov), _cov),
         torch.linalg.lstsq: _lstsq,
+        **dict.fromkeys((torch.max_pool1d, functional.max_pool1d), _max_pool1d),
         **dict.fromkeys((torch.masked_select, base.masked_select), _masked_select),
         base.__getitem__: _getitem,
         base.__setitem__: _setitem,
@@ -180,6 +181,26 @@ def _one_hot(x: Any, num_classes: int = -1) -> Any:
         num_classes = x.max().item() + 1
         torch._check(num_classes >= 1)
     return (x[..., None] == torch.arange(num_classes)).to(x.dtype)
+
+
+def _max_pool1d(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Pool an image of one row: PyTorch's function makes the size of a vector known."""
+    if is_static(x.shape) or return_indices:
+        return NotImplemented
+    number: Any = torch.nn.modules.utils._single
+    values = kernel_size, stride or kernel_size, padding, dilation
+    window, step, pad, apart = (number(each)[0] for each in values)
+    row = x.unsqueeze(-2)
+    found = torch.max_pool2d(row, (1, window), (1, step), (0, pad), (1, apart), ceil_mode)
+    return found.squeeze(-2)
 
 
 # Quantization that PyTorch's kernels compute, which cannot be traced with dynamic sizes -----------
