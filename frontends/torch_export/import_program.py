@@ -28,6 +28,7 @@ from .graph_control_flow import (
     refused_masks,
 )
 from .graph_loops import call_loops
+from .graph_numbers import compute_numbers, settle_sizes
 from .graph_views import carry_views
 from .substitutes import composites_listed_once
 from .tracing import place_of, user_line
@@ -157,9 +158,11 @@ def _attempt(
     try:
         with _refused_at_operations(output), composites_listed_once():
             taken_apart = exported.run_decompositions(table)
+        settle_sizes(torch, taken_apart.graph_module)
         written = _results_of_writes(taken_apart)
         importer = import_module("torch_mlir.extras.fx_importer")
         convert_conditions(torch, taken_apart.graph_module)
+        compute_numbers(torch, taken_apart.graph_module)
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
         if control:
             return _refusal(output, control)
