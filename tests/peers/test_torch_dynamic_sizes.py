@@ -163,28 +163,74 @@ refused({0: torch.export.Dim("rows", min=4, max=9)}, "that x.shape[0] is at most
 refused({0: auto, 1: auto}, "with y.shape[1] equal to x.shape[1], but it is 1 instead of 5",
         torch.randn(8, 5), torch.randn(8, 1))
 
-# Operations of PyTorch, and their decompositions, need some sizes to be as in the example.
-for operation, message in (
-    (lambda x: functional.max_pool1d(x, 2), "with inputs[0].shape[2] equal to 8, but it is 12"),
-    (lambda x: functional.adaptive_avg_pool1d(x, 2),
-     "for which this holds: Eq((inputs[0].shape[2]//2), 4). Compile it again"),
-):
-    class Pool(torch.nn.Module):
-        def forward(self, *inputs):
-            return operation(*inputs)
+# Some operations of PyTorch need sizes to be as in the example.
+class Spaced(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.linspace(0, 1, x.shape[1])
 
-    x = torch.randn(2, 3, 12)
-    compiled = mesh_opt.torch.compile(
-        Pool(), x[..., :8], backend="interpreter", dynamic_shapes={"*": {0: auto, 2: auto}})
-    torch.testing.assert_close(compiled(x[:1, :, :8]), operation(x[:1, :, :8]))
-    try:
-        compiled(x)
-    except TypeError as problem:
-        assert message in str(problem), problem
-    else:
-        raise AssertionError(message)
+x = torch.randn(2, 12)
+compiled = mesh_opt.torch.compile(
+    Spaced(), x[:, :8], backend="interpreter", dynamic_shapes={"x": {0: auto, 1: auto}})
+torch.testing.assert_close(compiled(x[:1, :8]), Spaced()(x[:1, :8]))
+try:
+    compiled(x)
+except TypeError as problem:
+    assert "with x.shape[1] equal to 8, but it is 12" in str(problem), problem
+else:
+    raise AssertionError("another size was not refused")
 """
 )
+
+
+SIZES = (
+    DYNAMIC[: DYNAMIC.index("def small")]
+    + """
+import math
+image = {0: {0: auto, 2: auto, 3: auto}}
+images = [(torch.randn(n, 2, h, w),) for n, h, w in ((2, 9, 12), (3, 10, 7), (1, 2, 3))]
+
+# Windows whose number or extent depends on sizes.
+def pooled(x):
+    rows = x[:, :, 0]
+    return (functional.adaptive_avg_pool2d(x, (3, 2)), functional.adaptive_avg_pool2d(x, (2, None)),
+            functional.adaptive_avg_pool1d(rows, 5),
+            *functional.adaptive_max_pool2d(x, (3, 2), return_indices=True),
+            functional.adaptive_max_pool2d(x, 1), functional.interpolate(x, (5, 6), mode="area"),
+            functional.max_pool1d(rows, 2, padding=1, ceil_mode=True), torch.max_pool1d(rows, 3, 2))
+
+same(pooled, image, *images)
+
+# Numbers that are computed from sizes.
+def computed(x):
+    n, _, h, w = x.shape
+    turned = x.flatten(1, 2)
+    return (x * w**-0.5, functional.scaled_dot_product_attention(turned, turned, turned),
+            x.new_ones(max(h, w) + h % 3 + math.ceil(h / 2)), x.new_ones(round(w * 0.5), 2**n),
+            functional.pad(x, (0, -w % 5)).reshape(n, 2, h, -1, 5).sum(3),
+            functional.interpolate(x, (4, 3), mode="bilinear", align_corners=True),
+            functional.interpolate(x, scale_factor=2, mode="nearest-exact"))
+
+same(computed, image, *images)
+
+# Less than no padding.
+def cropped(x):
+    return [functional.pad(x, sizes, mode) for mode in ("replicate", "reflect", "constant")
+            for sizes in ((-2, -1, 4, 3), (-3, 5, 2, -1))]
+
+same(cropped, image, *images[:2])
+
+# A size that an operation makes known after it was open.
+same(lambda x: torch.fft.fft2(x, s=(9, 5)), image, *images[:1])
+
+# Products of another type than the numbers.
+same(lambda x: (torch.cumprod(x, 2, dtype=torch.float32), torch.cumprod(x, 2, dtype=torch.float64),
+                torch.cumprod(x.to(torch.int32), 1, dtype=torch.float32)), image, *images[:2])
+"""
+)
+
+
+def test_computed_from_dynamic_sizes(torch_python: Callable[[str], str]) -> None:
+    torch_python(SIZES)
 
 
 def test_dynamic_sizes(torch_python: Callable[[str], str]) -> None:
