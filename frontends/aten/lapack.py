@@ -1,7 +1,7 @@
 """Decompose factorisations of matrices of static sizes to LAPACK calls, as JAX emits them.
 
-Matrices are real or complex. Where PyTorch would raise an error, for a matrix that LAPACK does not
-factorise, results are infinite or NaN.
+Matrices are real or complex, and their number may be dynamic. Where PyTorch would raise an error,
+for a matrix that LAPACK does not factorise, results are infinite or NaN.
 """
 
 from __future__ import annotations
@@ -10,25 +10,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from .inline_mlir import emit_results
-from .rules import decomposition, require, torch
+from .rules import decomposition, is_static, require, torch
 
 _COMPLEX_NAMES = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 
 
 def is_supported(*operands: Any) -> bool:
-    """Return whether operands are f32, f64 or complex tensors of static sizes, none of them 0."""
+    """Return whether operands are f32, f64 or complex matrices of static sizes, none of them 0.
+
+    The number of matrices may be dynamic.
+    """
     kinds = (torch.float32, torch.float64, torch.complex64, torch.complex128)
     return all(
-        isinstance(size, int) and size > 0 and x.dtype in kinds
+        x.dtype in kinds
+        and is_static(x.shape[-2:])
+        and all(size > 0 for size in x.shape if isinstance(size, int))
         for x in operands
-        for size in x.shape
     )
 
 
 def _of_lapack(
     name: str,
     operands: Sequence[Any],
-    results: Sequence[tuple[Sequence[int], Any]],
+    results: Sequence[tuple[Sequence[Any], Any]],
     config: str = "",
 ) -> list[Any]:
     """Call the function of LAPACK that has a name for real matrices.
@@ -52,13 +56,17 @@ def _of_lapack(
         torch.int32: "i32",
     }
     types = ", ".join(
-        f"tensor<{'x'.join([*map(str, shape), texts[dtype]])}>" for shape, dtype in results
+        f"tensor<{'x'.join([*map(_text, shape), texts[dtype]])}>" for shape, dtype in results
     )
     given = ", ".join(f"%a{each}" for each in range(len(operands)))
     given_types = ", ".join(f"{{{each}}}" for each in range(len(operands)))
     options = f" {{{{mhlo.backend_config = {{{{{config}}}}}}}}}" if config else ""
     call = f"%results = stablehlo.custom_call @lapack_{letter}{name}_ffi({given}){options}"
     return emit_results(f"{call} : ({given_types}) -> ({types})", results, *operands)
+
+
+def _text(size: Any) -> str:
+    return str(size) if isinstance(size, int) else "?"
 
 
 # Eigenvalues and singular values -----------------------------------------------------------------
@@ -122,14 +130,14 @@ def geqrf(x: Any) -> Any:
 
 @decomposition("linalg_householder_product.default", "orgqr.default")
 def householder_product(reflectors: Any, tau: Any) -> Any:
-    require(is_supported(reflectors, tau))
+    require(is_supported(reflectors, tau.unsqueeze(-1)))
     results = [(reflectors.shape, reflectors.dtype)]
     return _of_lapack("orgqr", [reflectors, tau], results)[0]
 
 
 @decomposition("ormqr.default")
 def ormqr(reflectors: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
-    require(is_supported(reflectors, tau, other))
+    require(is_supported(reflectors, tau.unsqueeze(-1), other))
     config = f"left = {str(left).lower()}, transpose = {str(transpose).lower()}"
     results = [(other.shape, other.dtype)]
     return _of_lapack("ormqr", [reflectors, tau, other], results, config)[0]

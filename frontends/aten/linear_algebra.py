@@ -1,7 +1,7 @@
 """Decompose solvers and determinants to factorisations, exponentials of matrices to series.
 
-The rules apply to real and complex matrices with static sizes. Where PyTorch would raise an error
-for a singular matrix, results are infinite or NaN.
+The rules apply to real and complex matrices with static sizes, whose number may be dynamic. Where
+PyTorch would raise an error for a singular matrix, results are infinite or NaN.
 """
 
 from __future__ import annotations

@@ -348,4 +348,9 @@ def _effects(graph: Any) -> str:
     traces = ("\n".join(reversed((node.stack_trace or "").splitlines())) for node in found)
     lines = dict.fromkeys(line for trace in traces if (line := user_line(trace)))
     where = f", which is written at {', '.join(lines)}" if lines else ""
+    if set(names) == {"aten._linalg_check_errors.default"}:
+        return (
+            f"the module solves, inverts or factorises matrices{where}, whose rows and columns must"
+            " be known: leave them out of dynamic_shapes"
+        )
     return f"the module runs {', '.join(names)}{where}: a program only computes its results"

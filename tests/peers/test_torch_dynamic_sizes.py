@@ -118,6 +118,21 @@ same(lambda x: (torch.fft.rfft(x), torch.fft.irfft(torch.fft.rfft(x, norm="ortho
                 torch.stft(x, 4, 2, return_complex=True)),
      {0: rows}, *((torch.randn(n, 8),) for n in (4, 5)))
 
+# Any number of matrices.
+def solved(x):
+    positive = x @ x.mT + torch.eye(4)
+    return (torch.linalg.solve(positive, x), torch.linalg.cholesky(positive), torch.linalg.det(x),
+            torch.linalg.svdvals(x), torch.linalg.pinv(x), torch.linalg.qr(x[..., :2])[1].abs(),
+            torch.linalg.eigvals(positive).abs().sort(1)[0])
+
+same(solved, {0: rows}, *((torch.randn(n, 4, 4),) for n in (2, 5)))
+try:
+    same(torch.linalg.inv, {0: {0: auto, 1: auto, 2: auto}}, (torch.randn(2, 4, 4),))
+except ValueError as problem:
+    assert "whose rows and columns must be known" in str(problem), problem
+else:
+    raise AssertionError("matrices of dynamic sizes were not refused")
+
 # A size that is 1 changes the rank of the result.
 class Squeeze(torch.nn.Module):
     def forward(self, x):
