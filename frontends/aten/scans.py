@@ -1,4 +1,7 @@
-"""Decompose running reductions to windows, or to steps that each double the reduced elements."""
+"""Decompose running reductions to windows, or to steps that each double the reduced elements.
+
+Of dynamic sizes they become operations of `tm_tensor`, which torch-mlir uses for sums.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,53 @@ _LOGARITHMS = """
 """The difference of equal infinities is NaN."""
 
 
+_SCAN = """
+SIZES
+%start = arith.constant START : KIND
+%all = tensor.empty(ALL) : {0}
+%row = tensor.empty(ROW) : {0:ROW_SHAPE}
+%first = linalg.fill ins(%start : KIND) outs(%row : {0:ROW_SHAPE}) -> {0:ROW_SHAPE}
+%scanned, %last = tm_tensor.scan dimension(DIM) inclusive(true)
+    ins(%a0 : {0}) outs(%all, %first : {0}, {0:ROW_SHAPE}) {{
+  ^bb0(%x: KIND, %y: KIND):
+    BODY
+    tm_tensor.yield %s : KIND
+}} -> {0}, {0:ROW_SHAPE}
+%r = tensor.cast %scanned : {0} to {r}
+"""
+
+_LOGARITHM = """
+%most = arith.maximumf %x, %y : KIND
+%difference = arith.subf %x, %y : KIND
+%is_nan = arith.cmpf une, %difference, %difference : KIND
+%apart = math.absf %difference : KIND
+%less = arith.negf %apart : KIND
+%power = math.exp %less : KIND
+%rest = math.log1p %power : KIND
+%sum = arith.addf %most, %rest : KIND
+%s = arith.select %is_nan, %most, %sum : KIND
+"""
+
+
+def _scan(x: Any, dim: int, kind: str, start: str, body: str) -> Any:
+    """Reduce the elements up to each along a dimension of a tensor of dynamic sizes.
+
+    `body` computes `%s` of type `kind` from `%x` and `%y`, with the neutral element `start`.
+    """
+    every = [axis for axis, size in enumerate(x.shape) if not isinstance(size, int)]
+    sizes = [
+        f"%c{axis} = arith.constant {axis} : index\n%d{axis} = tensor.dim %a0, %c{axis} : {{0}}"
+        for axis in every
+    ]
+    shape = [str(x.shape[axis]) if axis not in every else "?" for axis in range(x.dim())]
+    text = _SCAN.replace("SIZES", "\n".join(sizes)).replace("BODY", body).replace("DIM", str(dim))
+    text = text.replace("ROW_SHAPE", f"[{', '.join(shape[:dim] + shape[dim + 1 :])}]")
+    text = text.replace("ROW", ", ".join(f"%d{axis}" for axis in every if axis != dim))
+    text = text.replace("ALL", ", ".join(f"%d{axis}" for axis in every))
+    text = text.replace("START", start).replace("KIND", kind)
+    return emit_elementwise(text, x)
+
+
 def _window(x: Any, dim: int) -> str:
     """Return the window of all elements up to each along a dimension."""
     sizes, padding = [1] * x.dim(), [[0, 0] for _ in range(x.dim())]
@@ -71,7 +121,9 @@ def _running_extremum(order: str, x: Any, dim: int) -> Any:
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     dim %= x.dim()
-    require(is_static(x.shape) and x.numel())
+    if not is_static(x.shape):
+        return _ranked_extremum(order, x, dim)
+    require(x.numel())
     numbers = x.to(torch.uint8) if x.dtype == torch.bool else x
     start = _least(numbers.dtype) if order == "GE" else _most(numbers.dtype)
     indices = f"tensor<{'x'.join(map(str, x.shape))}xi64>"
@@ -80,6 +132,19 @@ def _running_extremum(order: str, x: Any, dim: int) -> Any:
     results = [(x.shape, numbers.dtype), (x.shape, torch.int64)]
     found, places = emit_results(body, results, numbers)
     return found.to(x.dtype), places
+
+
+def _ranked_extremum(order: str, x: Any, dim: int) -> Any:
+    """Return a running extremum of dynamic sizes, by the largest place in the sorted order."""
+    keys = x.to(torch.uint8) if x.dtype == torch.bool else x
+    if order == "LE":
+        keys = -keys if keys.dtype.is_floating_point else ~keys
+    # Equal elements keep their order, and NaN is the last.
+    places = torch.ops.aten.sort.default(keys, dim, False)[1]
+    ranks = torch.ops.aten.sort.default(places, dim, False)[1]
+    most = _scan(ranks, dim, "i64", "0", "%s = arith.maxsi %x, %y : KIND")
+    found = places.gather(dim, most)
+    return x.gather(dim, found), found
 
 
 @decomposition("cummax.default")
@@ -97,8 +162,12 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     """Add logarithms; plain sums of exponentials would overflow."""
     if x.dim() == 0:
         return x.clone()
-    require(not x.is_complex() and is_static(x.shape) and x.numel())
+    require(not x.is_complex())
     wide = widened(x)
+    if not is_static(x.shape):
+        kind = "f64" if wide.dtype == torch.float64 else "f32"
+        return _scan(wide, dim % x.dim(), kind, _least(wide.dtype), _LOGARITHM).to(x.dtype)
+    require(x.numel())
     body = _LOGARITHMS.replace("START", _least(wide.dtype))
     return emit_elementwise(body.replace("WINDOW", _window(x, dim % x.dim())), wide).to(x.dtype)
 

@@ -201,6 +201,7 @@ SIZES = (
     DYNAMIC[: DYNAMIC.index("def small")]
     + """
 import math
+from torch import inf, nan
 image = {0: {0: auto, 2: auto, 3: auto}}
 images = [(torch.randn(n, 2, h, w),) for n, h, w in ((2, 9, 12), (3, 10, 7), (1, 2, 3))]
 
@@ -236,6 +237,18 @@ same(cropped, image, *images[:2])
 
 # A size that an operation makes known after it was open.
 same(lambda x: torch.fft.fft2(x, s=(9, 5)), image, *images[:1])
+
+# Running extrema, with ties, and logarithms of running sums that would overflow.
+def running(x):
+    y = (x * 3).round()
+    return (torch.cummax(x, 2), torch.cummin(y, -1), torch.cummax(y.to(torch.int32), 0),
+            torch.cummin(x > 0, 3), torch.logcumsumexp(x * 100, 2),
+            torch.logcumsumexp(torch.log(torch.relu(y.to(torch.float64))), -1))
+
+same(running, image, *images)
+special = torch.tensor([nan, -inf, 1, inf, 1, nan, 0, -0.0])
+same(lambda x: (torch.cummax(x, 0), torch.cummin(x, 0)), {0: {0: auto}},
+     *((special[at:],) for at in range(3)))
 
 # Products of another type than the numbers.
 same(lambda x: (torch.cumprod(x, 2, dtype=torch.float32), torch.cumprod(x, 2, dtype=torch.float64),
