@@ -85,7 +85,7 @@ def short_time(
     align_to_window: bool | None = None,
 ) -> Any:
     """Transform windowed frames; torch-mlir takes only half of the result, or does not end."""
-    require(is_static(x.shape[-1:]) and not align_to_window)
+    require(not align_to_window)
     hop = hop_length or n_fft // 4
     weights = _window(window, win_length or n_fft, n_fft, x.dtype.to_real())
     starts = torch.arange(0, x.shape[-1] - n_fft + 1, hop)
@@ -121,11 +121,12 @@ def inverse_short_time(
 
     Adding up is a transposed convolution with one channel for each element of a frame.
     """
-    require(is_static(x.shape[-2:]) and x.is_complex())
+    require(x.is_complex())
     hop, size = hop_length or n_fft // 4, win_length or n_fft
-    frames = x.mT
-    norm = "ortho" if normalized else "backward"
     # A real result is made of the first half of the spectrum, even where the whole one is given.
+    # The slice has a known size.
+    frames = x.narrow(-2, 0, n_fft if return_complex else n_fft // 2 + 1).mT
+    norm = "ortho" if normalized else "backward"
     transform = torch.fft.ifft if return_complex else torch.fft.irfft
     parts = transform(frames, n=n_fft, norm=norm)
     weights = _window(window, size, n_fft, x.dtype.to_real())
