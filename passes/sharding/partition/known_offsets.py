@@ -47,7 +47,9 @@ def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Interval]) ->
             continue
         found = range_of(offset, known)
         size, stride, extent = sizes[dimension], strides[dimension], extents[dimension] or 0
-        if found.low == found.high and is_slice_inside(found, size, stride, extent):
+        # A static offset has to be that of an element, even if nothing is read there.
+        names_element = found.low == found.high < max(extent, 1)
+        if names_element and is_slice_inside(found, size, stride, extent):
             numbers[dimension] = found.low
         else:
             kept.append(offset)

@@ -366,3 +366,20 @@ func.func @named_constant() -> tensor<7xf32> {
   %a = shard.shard %zeros to %s : tensor<7xf32>
   return %a : tensor<7xf32>
 }
+
+// -----
+
+// Offsets that are known become static, except past the end, where only nothing can be read.
+
+// CHECK-LABEL: func.func @known_offsets
+// CHECK:       tensor.extract_slice %x[0, 3] [%rows, 2] [1, 1]
+// CHECK-NEXT:  tensor.extract_slice %x[0, %end] [%rows, 0] [1, 1]
+func.func @known_offsets(%x: tensor<?x5xf32>) -> (tensor<?x2xf32>, tensor<?x0xf32>) {
+  %c0 = arith.constant 0 : index
+  %three = arith.constant 3 : index
+  %end = arith.constant 5 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x5xf32>
+  %two = tensor.extract_slice %x[0, %three] [%rows, 2] [1, 1] : tensor<?x5xf32> to tensor<?x2xf32>
+  %none = tensor.extract_slice %x[0, %end] [%rows, 0] [1, 1] : tensor<?x5xf32> to tensor<?x0xf32>
+  return %two, %none : tensor<?x2xf32>, tensor<?x0xf32>
+}
