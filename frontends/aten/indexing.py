@@ -13,22 +13,41 @@ from .inline_mlir import emit_inline_mlir
 from .rules import decomposition, decomposition_with_op, is_static, non_negative, require, torch
 
 
-@decomposition("as_strided.default")
+@decomposition("as_strided.default", "as_strided_copy.default")
 def as_strided(
     x: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
 ) -> Any:
     # PyTorch expresses some reshapes this way. torch-mlir does not model storage and rejects
     # dynamic sizes here.
-    known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
-    packed = [1, *accumulate(reversed(size[1:]), operator.mul)][::-1]
+    require(x.is_contiguous())
     start = x.storage_offset()
-    has_same_count = known(x.numel() == size[0] * packed[0]) if size else x.numel() == 1
-    require(has_same_count and x.is_contiguous())
+    first = start if storage_offset is None else storage_offset
+    if _is_reshape(x, size, stride) and _known(first == start):
+        return torch.ops.aten.view.default(x, size)
+    require(not is_static(x.shape))
+    return take(x, _places(size, stride, first - start))
+
+
+def _known(condition: Any) -> bool:
+    return import_module("torch.fx.experimental.symbolic_shapes").statically_known_true(condition)
+
+
+def _is_reshape(x: Any, size: Sequence[Any], stride: Sequence[Any]) -> bool:
+    """Return whether a contiguous tensor of this size has these strides and as many elements."""
+    packed = [1, *accumulate(reversed(size[1:]), operator.mul)][::-1]
     # The stride of a dimension of extent 1 does not matter.
-    for count, a, b in zip(size, stride, packed, strict=True):
-        require(known(count == 1) or known(a == b))
-    require(known((start if storage_offset is None else storage_offset) == start))
-    return torch.ops.aten.view.default(x, size)
+    rows = zip(size, stride, packed, strict=True) if size else ()
+    return all(_known(count == 1) or _known(a == b) for count, a, b in rows) and _known(
+        x.numel() == (size[0] * packed[0] if size else 1)
+    )
+
+
+def _places(size: Sequence[Any], stride: Sequence[Any], first: Any) -> Any:
+    """Return the place in memory of each element of a strided tensor."""
+    places = torch.full((), first, dtype=torch.int64)
+    for count, step in zip(size, stride, strict=True):
+        places = places[..., None] + torch.arange(count) * step
+    return places
 
 
 @decomposition("empty_strided.default")
@@ -71,10 +90,8 @@ def as_strided_scatter(
     x: Any, part: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
 ) -> Any:
     """Write to places of the flattened tensor."""
-    require(x.is_contiguous() and is_static((*x.shape, *size)) and part.numel())
-    places = torch.full((), 0 if storage_offset is None else storage_offset, dtype=torch.int64)
-    for count, step in zip(size, stride, strict=True):
-        places = places[..., None] + torch.arange(count) * step
+    require(x.is_contiguous() and is_static(size) and part.numel())
+    places = _places(size, stride, 0 if storage_offset is None else storage_offset)
     flat = torch.index_put(x.reshape(-1), [places.reshape(-1)], part.reshape(-1))
     return flat.reshape(x.shape)
 

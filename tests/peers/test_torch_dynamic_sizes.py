@@ -250,6 +250,21 @@ special = torch.tensor([nan, -inf, 1, inf, 1, nan, 0, -0.0])
 same(lambda x: (torch.cummax(x, 0), torch.cummin(x, 0)), {0: {0: auto}},
      *((special[at:],) for at in range(3)))
 
+# Elements by their places in memory.
+same(lambda x: (x.as_strided((3, 2), (4, 1), 1), torch.as_strided_copy(x, (2, 3), (1, 1)),
+                x[2:].as_strided((x.shape[0] // 2, 2), (1, 1), 2),
+                torch.as_strided_scatter(x, torch.ones(2, 2), (2, 2), (4, 1), 1)),
+     {0: {0: auto}}, (torch.randn(12),), (torch.randn(17),))
+
+# Spectra of signals of any length.
+def heard(x):
+    window = torch.hann_window(8)
+    parts = torch.stft(x, 8, 4, window=window, return_complex=True)
+    later = torch.istft(parts[:, :, 2:], 8, 3, length=9)
+    return parts, torch.istft(parts, 8, 4, window=window), later
+
+same(heard, {0: {0: auto, 1: auto}}, *((torch.randn(n, at),) for n, at in ((2, 24), (3, 31))))
+
 # Products of another type than the numbers.
 same(lambda x: (torch.cumprod(x, 2, dtype=torch.float32), torch.cumprod(x, 2, dtype=torch.float64),
                 torch.cumprod(x.to(torch.int32), 1, dtype=torch.float32)), image, *images[:2])
