@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .rules import decomposition, decomposition_with_op, require, torch, widened
+from .rules import decomposition, decomposition_with_op, in_f32, is_narrow, require, torch, widened
 
 # Distances ---------------------------------------------------------------------------------------
 
@@ -132,3 +132,10 @@ def with_mean(
     if not x.dim():
         return found, x.clone()
     return found, x.mean(dim or list(range(x.dim())), keepdim=keepdim)
+
+
+@decomposition("rms_norm.default")
+def rms_norm(x: Any, shape: Sequence[Any], weight: Any = None, eps: float | None = None) -> Any:
+    """Compute in f32, where the squares of narrow floats do not overflow."""
+    require(is_narrow(x) and (weight is None or weight.dtype == x.dtype))
+    return in_f32(torch.ops.aten.rms_norm.default, x, shape, weight, eps)

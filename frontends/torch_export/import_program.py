@@ -269,9 +269,12 @@ def _failure_message(refusals: Sequence[_ConversionFailure]) -> str:
     told = [f"{what} to {' or '.join(listed)}" for what, listed in outputs.items()]
     lines = list(dict.fromkeys(line for each in refusals for line in each.lines))
     where = f", which is written at {', '.join(lines)}" if lines else ""
+    # Some operations are only converted to StableHLO, where sizes are known.
+    is_dynamic = all(each.output == "linalg-on-tensors" for each in refusals)
+    known = ", leave its sizes out of dynamic_shapes" if is_dynamic else ""
     return (
         f"torch-mlir has no conversion of {', nor of '.join(told)}{where}: write the module"
-        " without, or compile an ExportedProgram whose run_decompositions replaced it"
+        f" without{known}, or compile an ExportedProgram whose run_decompositions replaced it"
     )
 
 

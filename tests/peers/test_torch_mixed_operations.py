@@ -92,6 +92,9 @@ checks = [(mixed, (bytes_, small, x), {}), (edges, (edge,), {"dynamic_shapes": o
           (lambda x: (x.roll(0, 1), x.roll(4, 0), x.roll(-9, 1), x.roll((1, 2), (0, 0)), x.roll(7)),
            (x,), {}), (lambda x: x.roll(1, 0), (x,), {"dynamic_shapes": open_sizes}),
           (lambda a, b: torch.copysign(a, b), (bytes_, small), {})]
+# Squares that overflow in f16.
+checks += [(lambda x, w: (functional.rms_norm(x, (2,)), functional.rms_norm(x, (2,), w, 1e-3)),
+            (tensor([[300.0, 2.0]] * 2).half(), tensor([1.5, 2.0]).half()), {})]
 for function, inputs, options in checks:
     case_numbers = itertools.count()
     same(function, *inputs, **options)
