@@ -70,7 +70,8 @@ def write_kernel(
     view = structured_view(operation)
     if view is None:
         raise OperationError(operation, "is an operation that the native backend does not compile")
-    view = fold_rearranged(view, is_fused)
+    # A tensor that this kernel stores, too, must be computed element by element.
+    view = fold_rearranged(view, lambda value: is_fused(value) and value not in results)
     loops = (
         running_loops(writer, view)
         or deep_product(writer, view)

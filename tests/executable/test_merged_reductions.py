@@ -191,3 +191,29 @@ def test_terms_that_are_stored(shape: tuple[int, ...], combiner: str) -> None:
     for special in (np.nan, np.inf, -np.inf, -0.0, -103.5, -105.0, -1e9, 89.0)[: numbers.size]:
         numbers[rng.integers(numbers.size)] = special
     check(function([whole, whole], whole, body), inputs)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(64, 48), (2, 8)])
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_broadcasts_that_are_stored(rows: int, columns: int, dimension: int) -> None:
+    """A sum of a broadcast that is a result, too, does not read the source in its place."""
+    body = f"""  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %a0, %c0 : tensor<?x?xf32>
+  %m = tensor.dim %a0, %c1 : tensor<?x?xf32>
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty(%n, %m) : tensor<?x?xf32>
+  %b = linalg.broadcast ins(%a1 : tensor<?xf32>) outs(%e : tensor<?x?xf32>)
+      dimensions = [{dimension}]
+  %r = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%z : f32) outs(%r : tensor<?xf32>) -> tensor<?xf32>
+  %s = linalg.reduce {{ arith.addf }} ins(%b : tensor<?x?xf32>) outs(%f : tensor<?xf32>)
+      dimensions = [1]
+  return %b, %s : tensor<?x?xf32>, tensor<?xf32>"""
+    rng = np.random.default_rng(rows)
+    inputs = [
+        rng.integers(-9, 9, shape).astype(np.float32)
+        for shape in ((rows, columns), (columns if dimension == 0 else rows,))
+    ]
+    results = "tensor<?x?xf32>, tensor<?xf32>"
+    check(function(["tensor<?x?xf32>", "tensor<?xf32>"], results, body), inputs)
