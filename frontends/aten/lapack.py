@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .inline_mlir import emit_results
-from .rules import decomposition, is_static, require, torch
+from .rules import decomposition, is_empty, is_static, require, torch
 
 _COMPLEX_NAMES = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 
@@ -22,10 +22,7 @@ def is_supported(*operands: Any) -> bool:
     """
     kinds = (torch.float32, torch.float64, torch.complex64, torch.complex128)
     return all(
-        x.dtype in kinds
-        and is_static(x.shape[-2:])
-        and all(size > 0 for size in x.shape if isinstance(size, int))
-        for x in operands
+        x.dtype in kinds and is_static(x.shape[-2:]) and not is_empty(x.shape) for x in operands
     )
 
 

@@ -12,19 +12,14 @@ from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
 from .lapack import eigh, is_supported, lu_factor, qr, svd
-from .rules import decomposition, require, torch
+from .rules import decomposition, is_empty, require, torch
 
 # Triangles ---------------------------------------------------------------------------------------
 
 
-def _is_empty(*operands: Any) -> bool:
-    """Return whether a static size is 0."""
-    return any(isinstance(size, int) and size == 0 for x in operands for size in x.shape)
-
-
 @decomposition("cholesky.default", "linalg_cholesky.default")
 def cholesky(x: Any, upper: bool = False) -> Any:
-    if _is_empty(x):
+    if is_empty(x.shape):
         return x.clone()
     require(is_supported(x))
     body = "%r = stablehlo.cholesky %a0, lower = true : {r}"
@@ -175,7 +170,7 @@ def _solved(x: Any, y: Any) -> Any:
 
 @decomposition("linalg_inv.default", "inverse.default")
 def inverse(x: Any) -> Any:
-    if _is_empty(x):
+    if is_empty(x.shape):
         return x.clone()
     require(is_supported(x))
     return _solved(x, torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape))
@@ -185,7 +180,7 @@ def inverse(x: Any) -> Any:
 def solve(x: Any, y: Any, *, left: bool = True) -> Any:
     vector = y.dim() == 1 or y.shape == x.shape[:-1]
     y = y.unsqueeze(-1) if vector else y
-    if _is_empty(x, y):
+    if is_empty((*x.shape, *y.shape)):
         batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         found = y.new_zeros(*batch, *y.shape[-2:])
     else:

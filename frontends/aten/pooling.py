@@ -10,6 +10,7 @@ from .rules import (
     as_number,
     decomposition,
     decomposition_with_op,
+    is_empty,
     is_static,
     require,
     torch,
@@ -229,16 +230,11 @@ for _rank in (2, 3):
     _adaptive_average(_rank)
 
 
-def _is_filled(sizes: Sequence[Any]) -> bool:
-    """Return whether no size is known to be 0."""
-    return all(size for size in sizes if isinstance(size, int))
-
-
 def _adaptive_pool(name: str, rank: int) -> None:
     @decomposition(f"{name}.default")
     def pool(x: Any, counts: Sequence[int]) -> Any:  # pyright: ignore[reportUnusedFunction]
         sizes = x.shape[-rank:]
-        require(is_static(counts) and 0 not in counts and _is_filled(sizes))
+        require(is_static(counts) and not is_empty((*counts, *sizes)))
         require(x.dtype.is_floating_point)
         counts = list(counts) * (rank // len(counts))
         # Build [..., count, widest, count, widest, ...], then move `widest` to the end.

@@ -125,6 +125,11 @@ def is_static(sizes: Iterable[Any]) -> bool:
     return all(isinstance(size, int) for size in sizes)
 
 
+def is_empty(sizes: Iterable[Any]) -> bool:
+    """Return whether a size is known to be 0; dynamic sizes are not known."""
+    return any(isinstance(size, int) and size == 0 for size in sizes)
+
+
 def as_number(size: Any, dtype: Any) -> Any:
     """Return a size to calculate with: torch-mlir does not convert dynamic ones to floats."""
     return size if isinstance(size, int) else torch.scalar_tensor(size, dtype=dtype)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from ..aten.rules import is_static
+
 _POWER: Any = operator.pow  # pyright: ignore
 
 
@@ -25,7 +27,7 @@ def settle_sizes(torch: Any, graph_module: Any) -> None:
     metadata = import_module("torch.fx.passes.shape_prop")._extract_tensor_metadata
     for node in graph_module.graph.nodes:
         value = node.meta.get("val")
-        if not _is_tensor(torch, node) or all(isinstance(size, int) for size in value.shape):
+        if not _is_tensor(torch, node) or is_static(value.shape):
             continue
         sizes = [_settled(size) for size in value.shape]
         if any(
