@@ -1,11 +1,11 @@
-"""Decompose padding by elements of the tensor: mirrored, repeated, or from the other end."""
+"""Decompose tiling, and padding by elements: mirrored, repeated, or from the other end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .rules import decomposition, is_static, require, torch
+from .rules import decomposition, is_empty, is_static, require, torch
 
 Ends = Callable[[Any, int, int, int], tuple[Any, Any]]
 """Returns what is put before and after a tensor along an axis, of the given sizes."""
@@ -58,3 +58,12 @@ def circular_pad(x: Any, padding: Sequence[Any]) -> Any:
     # Negative padding leaves out elements before others are repeated.
     require(is_static(padding) and min(padding) >= 0)
     return _padded(x, padding, ends)
+
+
+@decomposition("repeat.default")
+def repeat(x: Any, counts: Sequence[Any]) -> Any:
+    """Return a tensor of no elements; torch-mlir divides an open size by the known ones."""
+    shape = (*(1,) * (len(counts) - x.dim()), *x.shape)
+    sizes = [count * size for count, size in zip(counts, shape, strict=True)]
+    require(is_empty(sizes))
+    return x.new_zeros(sizes)

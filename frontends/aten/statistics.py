@@ -79,11 +79,9 @@ def _variance(
         )
         return sum(parts)
     dim = list(dim) if dim else list(range(x.dim()))
-    count: Any = prod(x.shape[each] for each in dim)
-    require(isinstance(count, int))
     total = _squares_apart(widened(x), dim).sum(dim, keepdim=keepdim)
-    left = max(count - (1 if correction is None else correction), 0)
-    return total / torch.full_like(total, left)
+    count = torch.full_like(total, prod(x.shape[each] for each in dim))
+    return total / torch.relu(count - (1 if correction is None else correction))
 
 
 def _squares_apart(x: Any, dim: Sequence[int]) -> Any:

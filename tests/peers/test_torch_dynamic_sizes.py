@@ -268,6 +268,12 @@ same(heard, {0: {0: auto, 1: auto}}, *((torch.randn(n, at),) for n, at in ((2, 2
 # Products of another type than the numbers.
 same(lambda x: (torch.cumprod(x, 2, dtype=torch.float32), torch.cumprod(x, 2, dtype=torch.float64),
                 torch.cumprod(x.to(torch.int32), 1, dtype=torch.float32)), image, *images[:2])
+
+# Nothing, and variances of it.
+same(lambda x: (x.tile(0), x.tile(2, 0), x.tile(0, 3), x[:, :0].tile(2, 2),
+                x[:, :0].repeat(2, 1, 1), x.var(), x.std(1), x.var(0, correction=0),
+                x.std(0, keepdim=True)),
+     {0: {0: auto}}, *((torch.randn(n, 3),) for n in (4, 2, 1, 0)))
 """
 )
 
