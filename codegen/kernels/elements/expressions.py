@@ -24,6 +24,7 @@ from .concatenations import in_range, write_concatenation
 from .kernel_text import Bound
 from .scalar_operations import is_scalar_operation, write_scalar_operation
 from .static_values import dimensions_of_part, shape_of
+from .tilings import tiling_of
 from .writer import Indices, KernelWriter, LinearIndices
 
 Rule = Callable[[KernelWriter, Operation, int, Indices], Term]
@@ -319,52 +320,34 @@ def _bitcast(writer: KernelWriter, op: Operation, number: int, indices: Indices)
 # Packed layouts -------------------------------------------------------------------------------
 
 
-def _permutation(op: Operation, name: str, rank: int) -> tuple[int, ...]:
-    return integers(op, name) or tuple(range(rank))
-
-
 def _pack(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    code = writer.code
+    code, tiling = writer.code, tiling_of(writer, op)
     groups = operand_groups(op, op.operands)
     source, padding = groups[0][0], groups[2]
-    rank = len(shape_of(source))
-    inner = integers(op, "inner_dims_pos")
-    tiles = writer.mixed_numbers(integers(op, "static_inner_tiles"), groups[3])
-    positions: list[Term] = [0] * rank
-    counts: list[Term] = [0] * rank
-    packed = writer.shape(op.results[0])
-    for outer, dimension in enumerate(_permutation(op, "outer_dims_perm", rank)):
-        positions[dimension], counts[dimension] = indices[outer], packed[outer]
+    rank = len(tiling.shape)
+    numbers = dict(zip(tiling.permutation, indices[:rank], strict=True))
+    within = dict(zip(tiling.inner, indices[rank:], strict=True))
+    plain = tiling.plain(code, numbers, within)
     condition: Term = 1
-    shape = writer.shape(source)
-    for number_of_tile, (dimension, tile) in enumerate(zip(inner, tiles, strict=True)):
-        within = indices[rank + number_of_tile]
-        positions[dimension] = code.add(code.multiply(positions[dimension], tile), within)
-        size, room = shape[dimension], code.multiply(counts[dimension], tile)
+    for each in tiling.inner:
+        size, room = tiling.shape[each], code.multiply(tiling.outer[each], tiling.tile(each))
         if not (isinstance(size, int) and size == room):
-            condition = code.both(condition, code.compare("slt", positions[dimension], size))
+            condition = code.both(condition, code.compare("slt", plain[each], size))
     return writer.code.choose(
         condition,
-        lambda: writer.element(source, tuple(positions)),
+        lambda: writer.element(source, plain),
         lambda: writer.scalar(padding[0]) if padding else _empty(writer, op, 0, ()),
     )
 
 
 def _unpack(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    code = writer.code
-    groups = operand_groups(op, op.operands)
-    inner = integers(op, "inner_dims_pos")
-    dynamic = groups[2] if len(groups) > 2 else op.operands[2:]
-    tiles = writer.mixed_numbers(integers(op, "static_inner_tiles"), dynamic)
-    outer = list(indices)
-    within: list[Term] = []
-    for dimension, tile in zip(inner, tiles, strict=True):
-        outer[dimension] = code.floor_divide(indices[dimension], tile)
-        within.append(code.modulo(indices[dimension], tile))
-    permutation = _permutation(op, "outer_dims_perm", len(indices))
-    return writer.element(
-        op.operands[0], (*(outer[dimension] for dimension in permutation), *within)
-    )
+    code, tiling = writer.code, tiling_of(writer, op)
+    numbers = dict(enumerate(indices))
+    within: dict[int, Term] = {}
+    for each in tiling.inner:
+        numbers[each] = code.floor_divide(indices[each], tiling.tile(each))
+        within[each] = code.modulo(indices[each], tiling.tile(each))
+    return writer.element(op.operands[0], tiling.packed(numbers, within))
 
 
 # Changes of shape -----------------------------------------------------------------------------

@@ -8,60 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ....ir.attribute_access import integers, operand_groups
+from ....ir.attribute_access import operand_groups
 from ....runtime.abi.elements import Element, integer_element
 from ....tiling.packed_layouts import PackedLayout
 from ..code.ast_builder import AstBuilder, Term
 from ..elements.expressions import writer_of_stored
 from ..elements.kernel_text import KernelText, Panels, SizeConstant, TileCount
-from ..elements.static_values import shape_of
+from ..elements.tilings import Tiling, tiling_of
 from ..elements.writer import Indices, KernelWriter
 from ..loops.tiles import flat_loop, write_tiled_loops
 
 Visit = Callable[[Indices, Indices], None]
 """Called with an element's indices in the plain and in the packed tensor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tiling:
-    """The tiling of a plain tensor of a given shape, in the terms of `linalg.pack`.
-
-    `outer` holds, for each dimension of the plain tensor, its number of tiles.
-    """
-
-    shape: Indices
-    outer: Indices
-    inner: tuple[int, ...]
-    tiles: Indices
-    permutation: tuple[int, ...]
-
-    def tile(self, dimension: int) -> Term:
-        """Return the tile size of a dimension, 1 if it is not tiled."""
-        return self.tiles[self.inner.index(dimension)] if dimension in self.inner else 1
-
-
-def tiling_of(writer: KernelWriter, operation: Operation) -> Tiling:
-    """Return the tiling of a `linalg.pack` or `linalg.unpack`."""
-    is_pack = operation.name == "linalg.pack"
-    plain, packed = operation.operands[0], operation.results[0]
-    if not is_pack:
-        plain, packed = packed, plain
-    groups = operand_groups(operation, operation.operands)
-    dynamic = groups[3] if is_pack else operation.operands[2:]
-    rank = len(shape_of(plain))
-    permutation = integers(operation, "outer_dims_perm") or tuple(range(rank))
-    counts = writer.shape(packed)
-    return Tiling(
-        writer.shape(plain),
-        tuple(counts[permutation.index(dimension)] for dimension in range(rank)),
-        integers(operation, "inner_dims_pos"),
-        writer.mixed_numbers(integers(operation, "static_inner_tiles"), dynamic),
-        permutation,
-    )
 
 
 def write_pack(writer: KernelWriter, operation: Operation) -> TileCount:
@@ -132,9 +93,9 @@ def walk_tiles(code: AstBuilder, tiling: Tiling, copy: Visit, fill: Visit | None
             elif run is not None:
                 with code.loop(*span) as index:
                     number[run] = index
-                    _visit(code, tiling, number, within, visit)
+                    visit(tiling.plain(code, number, within), tiling.packed(number, within))
             else:
-                _visit(code, tiling, number, within, visit)
+                visit(tiling.plain(code, number, within), tiling.packed(number, within))
 
         within: dict[int, Term] = {}
         whole = {each: tiling.tile(each) for each in inner}
@@ -160,20 +121,6 @@ def _lanes(code: AstBuilder, tiling: Tiling, dimension: int, number: Term) -> Te
     if isinstance(size, int) and isinstance(tile, int) and code.multiply(count, tile) == size:
         return tile
     return code.minimum(code.subtract(size, code.multiply(number, tile)), tile)
-
-
-def _visit(
-    code: AstBuilder, tiling: Tiling, number: dict[int, Term], within: dict[int, Term], visit: Visit
-) -> None:
-    plain = tuple(
-        code.add(code.multiply(number[dimension], tiling.tile(dimension)), within.get(dimension, 0))
-        for dimension in range(len(tiling.shape))
-    )
-    packed = (
-        *(number[dimension] for dimension in tiling.permutation),
-        *(within.get(dimension, 0) for dimension in tiling.inner),
-    )
-    visit(plain, packed)
 
 
 def write_relayout(
