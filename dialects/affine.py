@@ -38,6 +38,7 @@ from ..ir.syntax.assembly_format import Parsed, Syntax, values
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.region_headers import add_terminator
 from ..ir.syntax.rows import PURE, Rows
+from .affine_memory import OPERATIONS
 
 _FALSE = IntegerAttr(0, i1)
 
@@ -202,4 +203,4 @@ class IfOp(SyntaxOperation):
             raise VerifyException("has results, but no else region")
 
 
-ExtendedAffine = extended(Affine, [DelinearizeIndexOp, IfOp, LinearizeIndexOp, MaxOp])
+ExtendedAffine = extended(Affine, [DelinearizeIndexOp, IfOp, LinearizeIndexOp, MaxOp, *OPERATIONS])

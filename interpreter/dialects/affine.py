@@ -11,9 +11,11 @@ from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
-from ...ir.attribute_access import integer, integers, mixed, operand_groups, required
+from ...dialects.atomic_kinds import kind_names
+from ...ir.attribute_access import attribute, integer, integers, mixed, operand_groups, required
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Array, Value
+from ..atomic_kinds import combined, neutral
 from ..frames import Exit, Frame
 from ..nests.loops import element, evaluate_map, set_element
 from ..registry import Results, Routine, impl, impl_with_regions, terminates
@@ -94,15 +96,17 @@ def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 
 @impl_with_regions("affine.parallel")
 def _parallel(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    if op.results:
-        raise OperationError(op, "has reductions, which are not supported")
     lower, upper = _map(op, "lowerBoundsMap"), _map(op, "upperBoundsMap")
     count = lower.num_dims + lower.num_symbols
     lows = _grouped(_images(op, lower, operands[:count]), integers(op, "lowerBoundsGroups"), max)
     highs = _grouped(_images(op, upper, operands[count:]), integers(op, "upperBoundsGroups"), min)
+    kinds, types = kind_names(attribute(op, "reductions")), [each.type for each in op.results]
+    totals = [neutral(*each) for each in zip(kinds, types, strict=True)]
     for point in product(*map(range, lows, highs, integers(op, "steps"))):
-        yield frame.run_region(op.regions[0], [np.int64(index) for index in point])
-    return ()
+        exit_: Exit = yield frame.run_region(op.regions[0], [np.int64(index) for index in point])
+        terms = zip(kinds, totals, exit_.values, types, strict=True)
+        totals = [combined(op, *each) for each in terms]
+    return totals
 
 
 def _grouped(bounds: Sequence[Array], groups: Sequence[int], choose: Any) -> list[int]:
@@ -125,6 +129,11 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
         holds = holds and {"==": left == right, ">=": left >= right, "<=": left <= right}[kind]
     exit_: Exit = yield frame.run_region(op.regions[0 if holds else 1], ())
     return exit_.values
+
+
+@impl("affine.prefetch")
+def _prefetch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
 
 
 @impl("affine.load")

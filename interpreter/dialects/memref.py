@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, UnitAttr
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, UnitAttr
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
+from ...dialects.atomic_kinds import kind_name
 from ...ir.attribute_access import (
     attribute,
     integer_lists,
@@ -25,13 +28,14 @@ from ...ir.attribute_access import (
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Array, Value, shape_fits, shape_text
 from ...runtime.abi.values import dtype_of, static_shape, undefined
+from ..atomic_kinds import combined
 from ..constants import constant_array
-from ..frames import Frame, owner
+from ..frames import Exit, Frame, owner
 from ..nests.loops import element, set_element
-from ..registry import Results, impl, terminates
+from ..registry import Results, Routine, impl, impl_with_regions, terminates
 from ..shapes import filled_shape, kept_axes, sliced
 
-terminates("memref.alloca_scope.return")
+terminates("memref.alloca_scope.return", "memref.atomic_yield")
 
 _GLOBALS = "memref.globals"
 
@@ -73,6 +77,16 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
+@impl("memref.prefetch")
+def _prefetch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@impl("memref.distinct_objects")
+def _distinct(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return operands
+
+
 @impl("memref.cast", "memref.memory_space_cast", "memref.assume_alignment")
 def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not op.results:
@@ -107,7 +121,12 @@ def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         shape = [prod(source.shape[axis] for axis in group) for group in groups]
     else:
         shape = list(mixed(op, "static_output_shape", operands[1:]))
-    view = source.view()
+    return (_reshaped(op, source, shape),)
+
+
+def _reshaped(op: Operation, source: Array, shape: Sequence[int]) -> Array:
+    """Return a view of another shape. Raises OperationError if that takes a copy."""
+    view: Any = source.view()
     try:
         view.shape = tuple(shape)
     except (AttributeError, ValueError) as error:
@@ -116,7 +135,110 @@ def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
             f"cannot reinterpret memory of shape {shape_text(source.shape)} as shape "
             f"{tuple(shape)}",
         ) from error
-    return (view,)
+    return view
+
+
+@impl("memref.reinterpret_cast")
+def _reinterpret(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), *groups = operand_groups(op, operands)
+    names = ("static_offsets", "static_sizes", "static_strides")
+    lists = [mixed(op, name, group) for name, group in zip(names, groups, strict=True)]
+    (offset,), sizes, strides = lists
+    return (_strided(op, _whole(op, source), offset, sizes, strides),)
+
+
+def _whole(op: Operation, view: Array) -> Array:
+    """Return the allocation that a view is a part of, with its elements."""
+    whole = owner(view)
+    if whole.itemsize != view.itemsize:
+        raise OperationError(op, "needs the start of memory that memref.view has retyped")
+    return whole.view(view.dtype)
+
+
+def _strided(
+    op: Operation, whole: Array, offset: int, sizes: Sequence[int], strides: Sequence[int]
+) -> Array:
+    """Return a view of the memory of an array: all numbers count elements."""
+    ends = [(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)]
+    first = offset + sum(end for end in ends if end < 0)
+    last = offset + sum(end for end in ends if end > 0)
+    if all(sizes) and not 0 <= first <= last < whole.size:
+        raise OperationError(
+            op, f"views the elements {first} to {last} of memory that has {whole.size}"
+        )
+    flat, width = _reshaped(op, whole, [whole.size]), whole.itemsize
+    steps = [stride * width for stride in strides]
+    return np.ndarray(tuple(sizes), whole.dtype, flat, offset * width if all(sizes) else 0, steps)
+
+
+@impl("memref.extract_strided_metadata")
+def _metadata(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source = operands[0]
+    whole = _whole(op, source)
+    offset = (_address(source) - _address(whole)) // source.itemsize
+    strides = [stride // source.itemsize for stride in source.strides]
+    numbers = (np.int64(number) for number in (offset, *source.shape, *strides))
+    return (_strided(op, whole, 0, (), ()), *numbers)
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+@impl("memref.view")
+def _view(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, shift, *sizes = operands
+    result_type = op.results[0].type
+    shape, dtype = filled_shape(op, result_type, sizes), dtype_of(result_type)
+    start, end = int(shift), int(shift) + prod(shape) * dtype.itemsize
+    if not 0 <= start <= end <= source.size:
+        raise OperationError(
+            op, f"views the bytes {start} to {end} of memory that has {source.size}"
+        )
+    return (np.ndarray(shape, dtype, source, start),)
+
+
+@impl("memref.reshape")
+def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, sizes = operands
+    return (_reshaped(op, source, [int(size) for size in sizes]),)
+
+
+@impl("memref.transpose")
+def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    permutation = attribute(op, "permutation")
+    order = permutation.data.results if isinstance(permutation, AffineMapAttr) else ()
+    return (np.transpose(operands[0], [cast(AffineDimExpr, each).position for each in order]),)
+
+
+@impl("memref.realloc")
+def _realloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, *sizes = operands
+    result_type = op.results[0].type
+    result = undefined(filled_shape(op, result_type, sizes), result_type)
+    common = min(source.size, result.size)
+    result[:common] = source[:common]
+    freed = owner(source)
+    frame.process.freed[id(freed)] = freed
+    return (result,)
+
+
+@impl("memref.atomic_rmw")
+def _atomic_rmw(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, array, *indices = operands
+    old = np.array(element(op, array, indices))
+    kind = kind_name(attribute(op, "kind"))
+    set_element(op, array, indices, combined(op, kind, old, value, op.results[0].type))
+    return (old,)
+
+
+@impl_with_regions("memref.generic_atomic_rmw")
+def _generic_atomic_rmw(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    array, *indices = operands
+    old = np.array(element(op, array, indices))
+    exit_: Exit = yield frame.run_region(op.regions[0], [old])
+    set_element(op, array, indices, exit_.values[0])
+    return (old,)
 
 
 @impl("memref.get_global")

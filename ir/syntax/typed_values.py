@@ -35,6 +35,16 @@ def type_carried_by(attribute: Attribute | None) -> Attribute | None:
     return own if own is not None else getattr(attribute, "type", None)
 
 
+def print_elements(printer: Printer, constant: Attribute) -> None:
+    """Print a dense constant without its type, which stands elsewhere in the operation's text."""
+    own = getattr(printer, "print_elements", None)
+    if own is not None:
+        own(constant)
+    else:
+        # xDSL's printer has no such method.
+        printer.print_string(str(constant).rpartition(" : ")[0])
+
+
 @dataclass(frozen=True, slots=True)
 class ConstantValue:
     """The property `value`, such as `dense<1.0> : tensor<4xf32>`; its type is the result type."""

@@ -5,18 +5,25 @@ xDSL lacks semi-affine expressions and prints signs and parentheses differently.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineMap,
     AffineSymExpr,
 )
-from xdsl.parser import AffineParser
-from xdsl.utils.mlir_lexer import MLIRToken
+from xdsl.parser import AffineParser, BaseParser, Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 DIVISIONS = {
     "ceildiv": AffineBinaryOpKind.CeilDiv,
@@ -40,6 +47,68 @@ class SemiAffineParser(AffineParser):
             if not _has_dimension(factors[1]):
                 return AffineBinaryOpExpr(AffineBinaryOpKind.Mul, *factors)
         return super()._create_binop_expr(lhs, rhs, binop)
+
+
+class AffineValueParser(SemiAffineParser):
+    """An affine parser of expressions of values: `%i` is a dimension, `symbol(%n)` a symbol."""
+
+    def __init__(self, parser: Parser) -> None:
+        # xDSL has no other way to read with two parsers from one text.
+        super().__init__(cast(Any, parser)._parser_state)
+        self._dimensions: dict[str, Span] = {}
+        self._symbols: dict[str, Span] = {}
+
+    def parse_expression(self) -> AffineExpr:
+        """Read one expression."""
+        return self._parse_affine_expr(self._parse_value)
+
+    def parse_expressions(self, delimiter: BaseParser.Delimiter) -> list[AffineExpr]:
+        """Read expressions between delimiters."""
+        return self.parse_comma_separated_list(delimiter, self.parse_expression)
+
+    def map_to(self, results: Sequence[AffineExpr]) -> tuple[AffineMap, list[UnresolvedOperand]]:
+        """Return the map of the values that have been read, and these: dimensions, then symbols."""
+        spans = [*self._dimensions.values(), *self._symbols.values()]
+        found = AffineMap(len(self._dimensions), len(self._symbols), tuple(results))
+        return found, [UnresolvedOperand(span, 0) for span in spans]
+
+    def _parse_value(self) -> AffineExpr | None:
+        if self.parse_optional_keyword("symbol") is not None:
+            with self.in_parens():
+                return self._value(self._symbols)
+        if self._current_token.kind is not MLIRTokenKind.PERCENT_IDENT:
+            return None
+        return self._value(self._dimensions)
+
+    def _value(self, kind: dict[str, Span]) -> AffineExpr:
+        """Read a value; one that has been read before stays what it was, as in MLIR."""
+        span = self._parse_token(MLIRTokenKind.PERCENT_IDENT, "expected a value").span
+        if span.text not in self._dimensions and span.text not in self._symbols:
+            kind[span.text] = span
+        if span.text in self._symbols:
+            return AffineExpr.symbol(list(self._symbols).index(span.text))
+        return AffineExpr.dimension(list(self._dimensions).index(span.text))
+
+
+_VARIABLE = re.compile(r"\b([ds]\d+)\b")
+
+
+def print_expression(
+    printer: Printer,
+    expression: AffineExpr,
+    dimensions: Sequence[SSAValue],
+    symbols: Sequence[SSAValue],
+) -> None:
+    """Print an expression as `AffineValueParser` reads it."""
+    for piece in _VARIABLE.split(_expression(expression)):
+        if _VARIABLE.fullmatch(piece) is None:
+            printer.print_string(piece)
+        elif piece[0] == "d":
+            printer.print_ssa_value(dimensions[int(piece[1:])])
+        else:
+            printer.print_string("symbol(")
+            printer.print_ssa_value(symbols[int(piece[1:])])
+            printer.print_string(")")
 
 
 def _has_dimension(expression: AffineExpr) -> bool:

@@ -42,14 +42,7 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-    AffineSet,
-)
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineExpr, AffineMap, AffineSet
 from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
@@ -57,7 +50,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..nesting_limits import MAXIMUM_AFFINE_DEPTH, MAXIMUM_CONSTANT_ELEMENTS
 from ..tensor_types import VerifiableTensorEncoding
-from .affine_text import DIVISIONS, SemiAffineParser
+from .affine_text import DIVISIONS, AffineValueParser, SemiAffineParser
 from .dense_literals import Bits, BitsElement, from_stored, representable
 from .quick_parser import QuickParser
 from .source import Source
@@ -163,15 +156,17 @@ class LiteralParser(ResourceParser):
         # `dense` is the word that was read last.
         start = self.source.content.rfind("dense", 0, self.pos)
         with self._placing_errors(start):
-            if type is None and self._next_is_text():
-                return self._parse_stored_elements(start)
+            if self._next_is_text():
+                return self._parse_stored_elements(start, type)
             return super().parse_dense_int_or_fp_elements_attr(type)
 
     def _next_is_text(self) -> bool:
         content = self.source.content
         return content[self.pos + 1 :].lstrip()[:1] == '"' if content[self.pos] == "<" else False
 
-    def _parse_stored_elements(self, start: int) -> DenseIntOrFPElementsAttr:
+    def _parse_stored_elements(
+        self, start: int, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
         self.parse_punctuation("<")
         position = self.pos
         digits = self.parse_str_literal()
@@ -183,8 +178,9 @@ class LiteralParser(ResourceParser):
             message = "expected string containing hex digits starting with `0x`"
             self.raise_error(message, position)
         self.parse_punctuation(">", " in dense attribute")
-        self.parse_punctuation(":", " in dense attribute")
-        literal_type = self._parse_dense_literal_type()
+        if type is None:
+            self.parse_punctuation(":", " in dense attribute")
+        literal_type = self._parse_dense_literal_type() if type is None else type
         elements = from_stored(data, literal_type)
         if elements is None:
             message = f"elements hex data size is invalid for provided type: '{literal_type}'"
@@ -401,12 +397,13 @@ class LiteralParser(ResourceParser):
                 self.raise_error(message, start, self.pos)
 
     def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
-        """Read `[%i + 1, %j]`. Values become dimensions, as in MLIR; xDSL makes them symbols."""
+        """Read `[%i + 1, symbol(%n)]`. Values become dimensions, as in MLIR; xDSL's are symbols."""
         start = self.pos
-        found, values = super().parse_affine_map_of_ssa_ids()
-        self._check_expressions(found.results, start)
-        dimensions = [AffineDimExpr(position) for position in range(len(values))]
-        return found.replace_dims_and_symbols([], dimensions, len(values), 0), values
+        reader = AffineValueParser(self)
+        results = reader.parse_expressions(self.Delimiter.SQUARE)
+        self._check_expressions(results, start)
+        found, operands = reader.map_to(results)
+        return found, [self.resolve_operand(operand, IndexType()) for operand in operands]
 
     # Locations
 

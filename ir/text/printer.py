@@ -355,11 +355,6 @@ class ModulePrinter(Printer):
         if self._style.pretty_locations and isinstance(attribute, LocationAttr):
             self.print_string(pretty_location(attribute))
             return
-        if self._is_elided(attribute):
-            constant = cast(DenseIntOrFPElementsAttr, attribute)
-            self.print_string("dense_resource<__elided__> : ")
-            self.print_attribute(constant.type)
-            return
         if self._print_dense(attribute):
             return
         affine = affine_text(attribute)
@@ -377,6 +372,17 @@ class ModulePrinter(Printer):
         if not isinstance(attribute, DenseIntOrFPElementsAttr):
             return False
         constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
+        self.print_elements(constant)
+        self.print_string(" : ")
+        self.print_attribute(constant.get_type())
+        return True
+
+    def print_elements(self, attribute: Attribute) -> None:
+        """Print a dense constant without its type, which the text of an operation has elsewhere."""
+        constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
+        if self._is_elided(constant):
+            self.print_string("dense_resource<__elided__>")
+            return
         element, shape = constant.get_element_type(), constant.get_shape()
         self.print_string("dense<")
         if is_splat(constant):
@@ -390,9 +396,7 @@ class ModulePrinter(Printer):
         elif len(constant):
             whole = shape if prod(shape) == len(constant) else (len(constant),)
             self._print_numbers(constant.get_values(), whole, element)
-        self.print_string("> : ")
-        self.print_attribute(constant.get_type())
-        return True
+        self.print_string(">")
 
     def _print_numbers(self, numbers: Sequence[Any], shape: Sequence[int], element: Any) -> None:
         """Write nested lists: `[[1, 2], [3, 4]]`."""
