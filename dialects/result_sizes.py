@@ -12,8 +12,8 @@ from functools import cache, reduce
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
-from xdsl.ir import OpResult, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, OpResult, SSAValue
 
 from ..ir.attribute_access import attribute, integer_lists, kept_dimensions, number_list
 from ..ir.index_folding import SizeFolding
@@ -195,7 +195,30 @@ def _concatenate(sizes: Sizes[V], value: OpResult, index: int) -> int | V:
     return reduce(sizes.arithmetic(value).add, parts, 0)
 
 
+@size_rule("bufferization.to_tensor")
+def _contents(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
+    """Return the size of the memory that is read, as its allocation or its view gives it."""
+    memory: SSAValue = value.op.operands[0]
+    while isinstance(memory, OpResult) and isinstance(memory.type, MemRefType):
+        static = cast("MemRefType[Attribute]", memory.type).get_shape()[index]
+        if static != DYNAMIC_INDEX:
+            return static
+        name = memory.op.name
+        if name in ("memref.alloc", "memref.alloca"):
+            return listed("dynamic_sizes")(sizes, memory, index)
+        if name in ("memref.subview", "memref.reinterpret_cast"):
+            return slice_size(sizes, memory, index)
+        if name == "bufferization.to_buffer":
+            return sizes.size(memory.op.operands[0], index)
+        if name not in ("memref.cast", "memref.memory_space_cast", "bufferization.clone"):
+            return None
+        memory = memory.op.operands[0]
+    return None
+
+
 size_rule("tensor.bitcast", "tensor.cast")(like(0))
+size_rule("bufferization.alloc_tensor")(listed("dynamic_sizes", fallback=0))
+size_rule("bufferization.materialize_in_destination")(like(1))
 size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice", "tensor.scatter")(
     like(1)
 )

@@ -12,6 +12,7 @@ contain `flow.tensor.transfer` themselves choose where to pay for transfers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import cast
 
 from xdsl.builder import Builder
@@ -44,6 +45,7 @@ from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwarded_to
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import MOVES, DevicePlacement, boundary_affinity
+from .fusion.buffer_groups import group_buffers
 from .fusion.computations import is_computation, rematerialized_broadcasts
 from .fusion.groups import FusionGroup, Grouping
 from .fusion.kernel_outlining import KernelOutliner
@@ -81,8 +83,12 @@ class FormDispatchesPass(ModulePass):
                 size_collectives(block, sizes)
         placement = DevicePlacement(ctx, op)
         placement.write_down_globals()
-        regions = {each for found in region_operations.values() for ops in found for each in ops}
-        passed = [return_numbers(function, placement, regions) for function in functions]
+        store = partial(_store_number, placement)
+        for function, given in region_operations.items():
+            given.extend(group_buffers(blocks_of(function), given, store))
+        placement = DevicePlacement(ctx, op)
+        kept = {each for found in region_operations.values() for ops in found for each in ops}
+        passed = [return_numbers(function, placement, kept) for function in functions]
         if any(passed):
             placement = DevicePlacement(ctx, op)
         moved = [move_operands(function, placement, sizes) for function in functions]
@@ -158,7 +164,12 @@ def return_numbers(function: Operation, placement: DevicePlacement, kept: set[Op
     return found
 
 
-def _return_number(number: OpResult, affinity: Attribute | None) -> None:
+def _store_number(placement: DevicePlacement, number: OpResult) -> Operation:
+    return _return_number(number, placement.runs_on(number.op))
+
+
+def _return_number(number: OpResult, affinity: Attribute | None) -> Operation:
+    """Let readers of a number read a tensor instead; return the operation that makes the tensor."""
     uses = tuple(number.uses)
     builder = located_builder(InsertPoint.after(number.op), number.op)
     stored = builder.insert(FromElementsOp(number, result_type=TensorType(number.type, ())))
@@ -173,6 +184,7 @@ def _return_number(number: OpResult, affinity: Attribute | None) -> None:
             Rewriter.replace_op(use.operation, [], [stored.result])
         else:
             use.operation.operands[use.index] = read.result
+    return stored
 
 
 # Placement
@@ -287,8 +299,7 @@ def form_dispatches(
     `region_operations` are the operations of each dispatch region of the input program, which
     becomes one dispatch.
     """
-    blocks = blocks_of(function)
-    for block in blocks:
+    for block in blocks_of(function):
         for operation in tuple(block.ops):
             for value in (*operation.operands, *operation.results):
                 sizes.dynamic_sizes(value)
@@ -299,6 +310,8 @@ def form_dispatches(
         if (first := next(filter(is_computation, left), None)) is not None:
             group = FusionGroup(left, placement.runs_on(first))
             outliner.outline(group, function, sizes, set())
+    # Without those of loops that are in the kernels of regions now.
+    blocks = blocks_of(function)
     with remembered_views():
         rematerialized = rematerialized_broadcasts(blocks, placement)
     for block in blocks:
