@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from typing import Any, cast
 
@@ -50,12 +51,12 @@ def _apply(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("affine.min", pointwise=True)
 def _min(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (np.minimum.reduce(_images(op, _map(op), operands)),)
+    return (reduce(np.minimum, _images(op, _map(op), operands)),)
 
 
 @impl("affine.max", pointwise=True)
 def _max(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (np.maximum.reduce(_images(op, _map(op), operands)),)
+    return (reduce(np.maximum, _images(op, _map(op), operands)),)
 
 
 @impl("affine.delinearize_index", pointwise=True)

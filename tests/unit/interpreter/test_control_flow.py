@@ -228,6 +228,27 @@ def test_affine(execute: Any) -> None:
     assert results == [13 * 3 + 3 - 1, 7, 13, 2, 3, 13, 13 * 14 + 13 * 7]
 
 
+def test_affine_bounds_at_all_points_of_a_nest(execute: Any) -> None:
+    text = """
+    func.func @f() -> tensor<5x3xindex> {
+      %e = tensor.empty() : tensor<5x3xindex>
+      %c4 = arith.constant 4 : index
+      %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>],
+          iterator_types = ["parallel", "parallel"]} outs(%e : tensor<5x3xindex>) {
+      ^bb0(%o: index):
+        %i = linalg.index 0 : index
+        %j = linalg.index 1 : index
+        %0 = affine.min affine_map<(d0)[s0] -> (d0 + 2, s0)>(%i)[%c4]
+        %1 = affine.max affine_map<(d0, d1) -> (d0 - 1, 0, d1)>(%j, %0)
+        linalg.yield %1 : index
+      } -> tensor<5x3xindex>
+      return %r : tensor<5x3xindex>
+    }"""
+    rows, columns = np.mgrid[:5, :3]
+    (result,) = execute(text)
+    np.testing.assert_array_equal(result, np.maximum(columns - 1, np.minimum(rows + 2, 4)))
+
+
 def test_affine_loops(execute: Any) -> None:
     text = """
     func.func @f(%n: index) -> i32 {
