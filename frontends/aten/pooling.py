@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import mod
 from typing import Any
 
 from .rules import (
@@ -216,9 +217,13 @@ def _adaptive_weights(size: Any, count: Any, dtype: Any) -> Any:
 def _adaptive_average(rank: int) -> None:
     @decomposition(f"_adaptive_avg_pool{rank}d.default")
     def pool(x: Any, counts: Sequence[Any]) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """Multiply by a matrix along each dimension; PyTorch's rule needs some sizes."""
+        """Multiply by a matrix along each dimension.
+
+        PyTorch's rule needs known sizes, and torch-mlir's windows of one size that do not overlap.
+        """
         sizes = x.shape[-rank:]
-        require(not is_static((*sizes, *counts)))
+        known = is_static((*sizes, *counts))
+        require(not known or (not is_empty(counts) and any(map(mod, sizes, counts))))
         wide = widened(x)
         for axis, (size, count) in enumerate(zip(sizes, counts, strict=True), x.dim() - rank):
             weights = _adaptive_weights(size, count, wide.dtype)

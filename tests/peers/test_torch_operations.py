@@ -91,6 +91,13 @@ same(torch.frexp, tensor([0.0, -0.0, -3.7, 8, 5e-45, 3.4e38, torch.inf, torch.na
 same(lambda x: functional.adaptive_avg_pool2d(x, 1), images,
      dynamic_shapes={"inputs[0]": {0: torch.export.Dim("batch", min=2, max=9)}})
 
+# Windows that overlap or differ, and more of them than elements.
+for counts in ((3, 9), (4, 7), (1, 3)):
+    same(lambda x: functional.adaptive_avg_pool2d(x, counts), torch.randn(1, 2, 5, 6))
+same(lambda x: functional.adaptive_avg_pool1d(x, 9), torch.randn(2, 5))
+same(lambda x: functional.adaptive_avg_pool3d(x, (2, 3, 4)), torch.randn(1, 2, 4, 5, 3))
+same(lambda x: functional.interpolate(x, (3, 9), mode="area"), torch.randn(1, 2, 5, 6))
+
 # Bags of rows, of which one is empty and one row is padding.
 table, rows, bags = torch.randn(9, 3), tensor([1, 2, 4, 5, 2]), tensor([0, 2, 2])
 for mode in ("sum", "mean", "max"):
