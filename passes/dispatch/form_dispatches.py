@@ -1,9 +1,10 @@
 """Form dispatches: outline the computation of tensors into executables and leave a host program.
 
-Operations are fused into groups. Each group becomes a kernel of a `flow.executable`, and the
-function dispatches it. Control flow, scalars, transfers and globals stay on the host. A
-`set_encoding` or `unset_encoding` that joins no computation becomes `flow.tensor.encode`; reshapes
-and bitcasts become `flow.tensor.reshape` and `flow.tensor.bitcast`, which cost nothing.
+Operations are fused into groups, and those on the same memory are one. Each group becomes a kernel
+of a `flow.executable`, and the function dispatches it. Control flow, scalars, transfers and globals
+stay on the host. A `set_encoding` or `unset_encoding` that joins no computation becomes
+`flow.tensor.encode`; reshapes and bitcasts become `flow.tensor.reshape` and `flow.tensor.bitcast`,
+which cost nothing.
 
 A tensor that is read on another device is transferred there first, with a remark. Programs that
 contain `flow.tensor.transfer` themselves choose where to pay for transfers.
@@ -85,8 +86,10 @@ class FormDispatchesPass(ModulePass):
         placement.write_down_globals()
         store = partial(_store_number, placement)
         for function, given in region_operations.items():
-            given.extend(group_buffers(blocks_of(function), given, store))
-        placement = DevicePlacement(ctx, op)
+            groups = group_buffers(blocks_of(function), given, store)
+            given.extend(groups)
+            if groups:
+                placement = DevicePlacement(ctx, op)
         kept = {each for found in region_operations.values() for ops in found for each in ops}
         passed = [return_numbers(function, placement, kept) for function in functions]
         if any(passed):

@@ -11,6 +11,7 @@ that comes from outside of the block, as an argument, is left as it is, and so i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from xdsl.dialects.builtin import MemRefType, TensorType, UnrankedMemRefType
@@ -18,10 +19,14 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
 from ....ir.attribute_access import symbol
+from ....ir.graph_orders import postorder
 from ....ir.regions import captured, values_read
 
 StoreNumber = Callable[[OpResult], Operation]
 """Stores a number in a tensor that the host reads; returns the operation that makes the tensor."""
+
+_Unit = frozenset[Operation]
+"""Operations of a block that stay together."""
 
 Memory = SSAValue | str
 """A memref, or the name of a global."""
@@ -65,96 +70,118 @@ def _read_outside(members: Sequence[Operation], block: Block) -> Iterator[OpResu
                 yield result
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Memories, and the operations that share them."""
+
+    memories: set[Memory]
+    members: set[Operation]
+
+    def size(self) -> int:
+        return len(self.memories)
+
+
 class _BufferGroups:
     """The operations of a block in units: those on the same memory together, others alone."""
 
     def __init__(self, block: Block) -> None:
         self._block = block
-        self._units: dict[Operation, frozenset[Operation]] = {}
-        groups = self._on_same_memory()
-        for operation in block.ops:
-            group = next((each for each in groups if operation in each), {operation})
-            self._units[operation] = frozenset(group)
-        self._groups = {
-            unit: None for unit in self._units.values() if unit in map(frozenset, groups)
-        }
+        self._groups = self._on_same_memory()
+        self._units = {operation: group for group in self._groups for operation in group}
+        if self._groups:
+            for operation in block.ops:
+                self._units.setdefault(operation, frozenset((operation,)))
 
     def arrange(self) -> Iterator[list[Operation]]:
         """Make each group contiguous and yield its operations in order."""
-        left = list(self._groups)
-        while left:
-            readers = self._reachable(left[0], self._readers)
-            cycle = readers & self._reachable(left[0], self._producers)
-            group = left[0].union(*cycle)
-            left = [each for each in left if not each & group]
-            after = frozenset[Operation]().union(*readers) - group
-            yield self._gather(group, after)
+        if self._groups:
+            shared = set(self._groups)
+            needs = self._needs()
+            for cycle in _cycles(needs):
+                if not shared.isdisjoint(cycle):
+                    yield self._gather(set(cycle), needs)
 
-    def _on_same_memory(self) -> list[set[Operation]]:
-        groups: list[tuple[set[Memory], set[Operation]]] = []
+    def _needs(self) -> dict[_Unit, list[_Unit]]:
+        """Return the units that each unit reads from."""
+        needs: dict[_Unit, list[_Unit]] = {}
+        for unit in self._units.values():
+            if unit not in needs:
+                found = dict.fromkeys(chain.from_iterable(map(self._producers, unit)))
+                needs[unit] = [each for each in found if each is not unit]
+        return needs
+
+    def _on_same_memory(self) -> list[frozenset[Operation]]:
+        groups: list[_Group] = []
         for operation in self._block.ops:
-            memories, members = _memories(operation), {operation}
-            for other in [each for each in groups if each[0] & memories]:
-                groups.remove(other)
-                memories |= other[0]
-                members |= other[1]
-            if memories:
-                groups.append((memories, members))
-        return [members for memories, members in groups if self._is_local(memories, members)]
+            memories = _memories(operation)
+            if not memories:
+                continue
+            joined, apart = _Group(set(), set()), list[_Group]()
+            for each in groups:
+                if each.memories.isdisjoint(memories):
+                    apart.append(each)
+                    continue
+                small, joined = sorted((joined, each), key=_Group.size)
+                joined.memories.update(small.memories)
+                joined.members.update(small.members)
+            joined.memories.update(memories)
+            joined.members.add(operation)
+            groups = [*apart, joined]
+        return [frozenset(each.members) for each in groups if self._is_local(each)]
 
-    def _is_local(self, memories: set[Memory], members: set[Operation]) -> bool:
+    def _is_local(self, group: _Group) -> bool:
         """Return whether all memory is made in the block and none leaves it."""
-        for memory in memories:
+        for memory in group.memories:
             if isinstance(memory, SSAValue):
                 owner = memory.owner
                 maker = owner.parent_op() if isinstance(owner, Block) else owner
                 if maker is None or self._block.find_ancestor_op_in_block(maker) is None:
                     return False
         return not any(
-            member.has_trait(IsTerminator, value_if_unregistered=False) for member in members
+            member.has_trait(IsTerminator, value_if_unregistered=False) for member in group.members
         )
 
-    def _reachable(
-        self,
-        start: frozenset[Operation],
-        step: Callable[[Operation], Iterator[Operation | None]],
-    ) -> set[frozenset[Operation]]:
-        found: set[frozenset[Operation]] = set()
-        stack = [start]
-        while stack:
-            for operation in stack.pop():
-                for other in step(operation):
-                    unit = None if other is None else self._units.get(other)
-                    if unit is not None and unit not in found and unit is not start:
-                        found.add(unit)
-                        stack.append(unit)
-        return found
-
-    def _readers(self, operation: Operation) -> Iterator[Operation | None]:
-        for result in operation.results:
-            for use in result.uses:
-                yield self._block.find_ancestor_op_in_block(use.operation)
-
-    def _producers(self, operation: Operation) -> Iterator[Operation | None]:
+    def _producers(self, operation: Operation) -> Iterator[_Unit]:
         for value in values_read(operation):
             if not isinstance(value.owner, Block):
-                yield self._block.find_ancestor_op_in_block(value.owner)
+                producer = self._block.find_ancestor_op_in_block(value.owner)
+                if producer is not None:
+                    yield self._units[producer]
 
-    def _gather(self, group: frozenset[Operation], after: frozenset[Operation]) -> list[Operation]:
+    def _gather(self, group: set[_Unit], needs: dict[_Unit, list[_Unit]]) -> list[Operation]:
         """Move what is between the operations of a group before or after it."""
         operations = list(self._block.ops)
-        positions = [index for index, each in enumerate(operations) if each in group]
+        positions = [i for i, each in enumerate(operations) if self._units[each] in group]
         first, last = operations[positions[0]], operations[positions[-1]]
+        after = set(group)
         for operation in operations[positions[0] : positions[-1]]:
-            if operation in group:
+            unit = self._units[operation]
+            if unit in group:
                 continue
             operation.detach()
-            if operation in after:
+            if after.isdisjoint(needs[unit]):
+                self._block.insert_op_before(operation, first)
+            else:
+                after.add(unit)
                 self._block.insert_op_after(operation, last)
                 last = operation
-            else:
-                self._block.insert_op_before(operation, first)
         return [operations[index] for index in positions]
+
+
+def _cycles(needs: dict[_Unit, list[_Unit]]) -> Iterator[list[_Unit]]:
+    """Yield the units that depend on each other mutually; others are alone."""
+    readers: dict[_Unit, list[_Unit]] = {unit: [] for unit in needs}
+    for unit, producers in needs.items():
+        for producer in producers:
+            readers[producer].append(unit)
+    found: set[_Unit] = set()
+    for unit in reversed(postorder(needs, readers.__getitem__)):
+        if unit not in found:
+            cycle = postorder(
+                [unit], lambda each: [other for other in needs[each] if other not in found]
+            )
+            found.update(cycle)
+            yield cycle
 
 
 def _memories(operation: Operation) -> set[Memory]:
