@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType, UnitAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.atomic_kinds import kind_name
@@ -148,10 +148,18 @@ def _reinterpret(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 
 
 def _whole(op: Operation, view: Array) -> Array:
-    """Return the allocation that a view is a part of, with its elements."""
-    whole = owner(view)
-    if whole.itemsize != view.itemsize:
-        raise OperationError(op, "needs the start of memory that memref.view has retyped")
+    """Return the allocation that a view is a part of, with its elements.
+
+    Raises OperationError after memref.view, whose result counts as an allocation: NumPy does not
+    tell where it begins.
+    """
+    whole, source = owner(view), op.operands[0]
+    is_viewed = whole.itemsize != view.itemsize
+    while isinstance(source, OpResult) and source.op.operands:
+        is_viewed = is_viewed or operation_name(source.op) == "memref.view"
+        source = source.op.operands[0]
+    if is_viewed:
+        raise OperationError(op, "needs the start of what memref.view returns, which is not known")
     return whole.view(view.dtype)
 
 

@@ -207,6 +207,21 @@ def test_views_past_the_end(execute_error: Any) -> None:
     assert error.message == "views the elements 0 to 26 of memory that has 24"
 
 
+def test_the_start_of_a_view(execute_error: Any) -> None:
+    """Offsets would count from the first byte of the view, not of the allocation."""
+    text = """
+    func.func @f() -> memref<2xi8, strided<[1], offset: 1>> {
+      %c4 = arith.constant 4 : index
+      %m = memref.alloc() : memref<24xi8>
+      %v = memref.view %m[%c4][] : memref<24xi8> to memref<8xi8>
+      %r = memref.reinterpret_cast %v to offset: [1], sizes: [2], strides: [1]
+          : memref<8xi8> to memref<2xi8, strided<[1], offset: 1>>
+      return %r : memref<2xi8, strided<[1], offset: 1>>
+    }"""
+    error = execute_error(text)
+    assert error.message == "needs the start of what memref.view returns, which is not known"
+
+
 def test_bytes_as_numbers(execute: Any) -> None:
     text = """
     func.func @f(%x: tensor<4xf32>) -> tensor<2x3xf32> {
