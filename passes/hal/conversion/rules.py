@@ -162,11 +162,16 @@ class HalBuilder:
         return self.emit("hal.device.allocator", [device], [ALLOCATOR])[0]
 
     def fences(self, device: SSAValue) -> Fences:
-        """Emit the fence to wait for, which may be null, and a new one to signal."""
+        """Emit the fence to wait for and one to signal; null if nothing is waited for, or waits."""
         waits = values(self.operation, "await_timepoint")
-        wait = waits[0] if waits else self.emit("util.null", results=[FENCE])[0]
+        wait = waits[0] if waits else self._no_fence()
+        if not self.operation.results[-1].uses:
+            return Fences(wait, self._no_fence())
         (signal,) = self.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
         return Fences(wait, signal)
+
+    def _no_fence(self) -> SSAValue:
+        return self.emit("util.null", results=[FENCE])[0]
 
     def enqueue(
         self,

@@ -314,3 +314,33 @@ util.func public @dispatch_137(%r: !stream.resource<transient>, %n: index, %q: !
   } => !stream.timepoint
   util.return %u : !stream.timepoint
 }
+// -----
+// Nothing waits for what these signal.
+util.global private @dev : !hal.device
+util.func public @a(%r: !stream.resource<transient>, %n: index, %t: !stream.timepoint) {
+  %c0 = arith.constant 0 : index
+  %x, %xt = stream.resource.alloca uninitialized on(#hal.device.affinity<@dev>) await(%t) => !stream.resource<transient>{%n} => !stream.timepoint
+  %d = stream.resource.dealloca on(#hal.device.affinity<@dev>) await(%t) => %r : !stream.resource<transient>{%n} => !stream.timepoint
+  %v = arith.constant 1 : i8
+  %e = stream.cmd.execute on(#hal.device.affinity<@dev>) await(%t) => with(%x as %a: !stream.resource<transient>{%n}) {
+    stream.cmd.fill %v, %a[%c0 for %n] : i8 -> !stream.resource<transient>{%n}
+  } => !stream.timepoint
+  %y, %yt = stream.resource.alloca uninitialized on(#hal.device.affinity<@dev>) await(%t) => !stream.resource<external>{%n} => !stream.timepoint
+  util.return
+}
+// -----
+util.global private @dev : !hal.device
+util.func public @b(%b: !util.buffer, %r: !stream.resource<constant>, %t: !stream.timepoint, %sc: !util.buffer, %k: !util.buffer, %o: i64, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c0_i64 = arith.constant 0 : i64
+  %c100 = arith.constant 100 : index
+  %f = stream.file.constant on(#hal.device.affinity<@dev>) %b[%c0 for %c100] : !util.buffer{%c100} -> !stream.file
+  %0 = stream.file.read on(#hal.device.affinity<@dev>) await(%t) => %f[%c0_i64], %r[%c0], %c100 : !stream.file -> !stream.resource<constant>{%c100} => !stream.timepoint
+  %1 = stream.file.write on(#hal.device.affinity<@dev>) await(%t) => %r[%c0], %f[%c0_i64], %c100 : !stream.resource<constant>{%c100} -> !stream.file => !stream.timepoint
+  %ld, %lt = stream.cmd.parameter.load on(#hal.device.affinity<@dev>) await(%t) => {
+    %sc::%k[%o] : !stream.resource<constant>{%n}
+  } => !stream.timepoint
+  %rt = stream.cmd.parameter.read on(#hal.device.affinity<@dev>) await(%t) => %sc::%k[%o] -> %r[%c0 for %n] : !stream.resource<constant>{%n} => !stream.timepoint
+  %wt = stream.cmd.parameter.write on(#hal.device.affinity<@dev>) await(%t) => %r[%c0 for %n] : !stream.resource<constant>{%n} -> %sc::%k[%o] => !stream.timepoint
+  util.return
+}
