@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.stream.types import TIMEPOINT
 from ...interpreter import devices
 from ...interpreter.dialects.stream.asynchronous import (
     check_copied,
@@ -124,7 +125,7 @@ def _alloca(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("stream.async.constant", "stream.tensor.constant")
 def _constant(lowering: FunctionLowering, op: Operation) -> None:
-    sizes = [lowering.number(each) for each in op.operands]
+    sizes = [lowering.number(each) for each in op.operands if each.type != TIMEPOINT]
     if dynamic_words(sizes):
         raise NotLowered(op, "has a size that is not known")
     known = [np.int64(size) for size in filled_words(sizes, ())]
@@ -176,9 +177,9 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("stream.async.splat")
 def _splat(lowering: FunctionLowering, op: Operation) -> None:
-    size = lowering.number(op.operands[1])
+    size = lowering.number(op.operands[-1])
     result = allocate(lowering, size, lowering.program.device(op))
-    _write_pattern(lowering, op, result, 0)
+    _write_pattern(lowering, op, result, len(op.operands) - 2)
     lowering.bind(op.results[0], result)
 
 

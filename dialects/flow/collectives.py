@@ -190,7 +190,7 @@ CallOp = row(
     "call",
     "arguments:any* argument_dims* result_dims* -> results_:any*"
     " | callee:symbol tied_operands:array? arg_attrs:array? res_attrs:array?",
-    (" @$callee($arguments) attr-dict : ", DISPATCH_TYPE),
+    (" @$callee($arguments)struct($arg_attrs, $res_attrs) attr-dict : ", DISPATCH_TYPE),
     verify=_verify_call,
 )
 

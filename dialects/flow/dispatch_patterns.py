@@ -1,16 +1,22 @@
-"""Canonicalization of dispatches whose kernels are regions: what is unused or repeated."""
+"""Canonicalization of dispatches: what their regions repeat or do not use, what kernels access."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.tensor import CastOp
+from xdsl.ir import Attribute, Block, BlockArgument, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ...ir.attribute_access import number_list
+from ...ir.attribute_access import constant_integer, number_list
 from ...ir.canonicalization import Patterns
+from ...ir.index_lists import mixed_list, slice_properties, split_list
 from ...ir.regions import detach_regions
 from ...ir.syntax.resource_directives import UNTIED, sizes_by_type, tied_operands
+from ..iree_encoding.interfaces import Tensor
+from ..iree_tensor_ext import DispatchTensorLoadOp, DispatchTensorStoreOp
 from .dispatches import DispatchRegionOp, DispatchWorkgroupsOp
 from .sizes import sizes_of
 
@@ -38,7 +44,7 @@ def fold_region_results(op: DispatchRegionOp, rewriter: PatternRewriter) -> None
     before = tuple(returned.operands)
     returned.operands = list(kept)
     new = DispatchRegionOp.build(
-        operands=[op.workload, _sizes(list(kept.values()))],
+        operands=[_sizes(list(kept.values())), op.workload],
         result_types=[[result.type for result in kept.values()]],
         attributes=op.attributes,
         regions=detach_regions(op),
@@ -93,3 +99,47 @@ def _merged_inputs(op: DispatchWorkgroupsOp, block: Block, rewriter: PatternRewr
 def _is_only_stored(op: DispatchWorkgroupsOp, result: OpResult) -> bool:
     argument = op.workgroup_body.blocks[0].args[len(op.arguments) + result.index]
     return all(use.operation.name == STORE for use in argument.uses)
+
+
+# Accesses of kernels ------------------------------------------------------------------------------
+
+
+@rewrites(DispatchTensorLoadOp, DispatchTensorStoreOp)
+def access_at_constants(
+    op: DispatchTensorLoadOp | DispatchTensorStoreOp, rewriter: PatternRewriter
+) -> None:
+    """Make constant offsets, sizes and strides static, and with sizes the type of the tensor."""
+    tensor = op.result if isinstance(op, DispatchTensorLoadOp) else op.value
+    before = cast(Tensor, tensor.type)
+    offsets = _with_constants(op.static_offsets, op.offsets)
+    sizes = _with_constants(op.static_sizes, op.sizes)
+    strides = _with_constants(op.static_strides, op.strides)
+    type_ = before
+    if len(sizes) == len(before.get_shape()):
+        shape, _ = split_list(sizes)
+        type_ = TensorType(before.element_type, shape, before.encoding)
+    else:
+        sizes = mixed_list(number_list(op.static_sizes), op.sizes)
+    lists = [split_list(mixed)[1] for mixed in (offsets, sizes, strides)]
+    if sum(map(len, lists)) == len(op.offsets) + len(op.sizes) + len(op.strides):
+        return
+    properties = slice_properties(offsets, sizes, strides)
+    if isinstance(op, DispatchTensorStoreOp):
+        value = op.value
+        if type_ != before:
+            value = rewriter.insert(CastOp(value, type_)).dest
+        operands = [value, op.target, op.target_dims, *lists]
+        rewriter.replace(op, DispatchTensorStoreOp.build(operands=operands, properties=properties))
+        return
+    loaded = DispatchTensorLoadOp.build(
+        operands=[op.source, op.source_dims, *lists], result_types=[type_], properties=properties
+    )
+    rewriter.replace(op, loaded if type_ == before else (loaded, CastOp(loaded.result, before)))
+
+
+def _with_constants(numbers: Attribute, operands: Sequence[SSAValue]) -> tuple[int | SSAValue, ...]:
+    """Return a mixed list with the constants among the operands as numbers, unless negative."""
+    known = [constant_integer(operand) for operand in operands]
+    pairs = zip(known, operands, strict=True)
+    found = [value if number is None or number < 0 else number for number, value in pairs]
+    return mixed_list(number_list(numbers), found)

@@ -144,8 +144,8 @@ class DispatchRegionOp(SyntaxOperation):
     """
 
     name = "flow.dispatch.region"
-    workload = var_operand_def(INDEX)
     result_dims = var_operand_def(INDEX)
+    workload = var_operand_def(INDEX)
     results_ = var_result_def()
     body = region_def()
     workgroup_count = region_def()

@@ -134,11 +134,11 @@ class ImportType(PrintsProperty):
 
 TensorImportOp = row(
     "tensor.import",
-    "source:buffer/view target_dims* wait_fence:fence? target_storage:buffer/view?"
+    "source:buffer/view target_dims* wait_fence:fence? byte_offset?"
     " -> target:tensor | target_encoding:attr consume:unit? name:str? affinity:attr?",
     (
-        "( on($affinity))?( wait($wait_fence) =>)?( consume$consume)? $source( $name)?"
-        " : type($source) -> ",
+        "( on($affinity))?( wait($wait_fence) =>)?( consume$consume)? $source"
+        "( offset($byte_offset))?( $name)? : type($source) -> ",
         ImportType("target_encoding", "target"),
         "dims($target_dims, $target) attr-dict",
     ),
@@ -146,7 +146,8 @@ TensorImportOp = row(
     doc="""Import a buffer or buffer view that a caller passes as a tensor.
 
     `target_encoding` is the type of the tensor in the buffer. With `wait_fence` the contents are
-    available when the fence is signalled; `consume` passes ownership to the program.
+    available when the fence is signalled; `consume` passes ownership to the program. The tensor
+    starts at `byte_offset`, or at the start of the buffer.
     """,
 )
 

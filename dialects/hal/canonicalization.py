@@ -27,7 +27,8 @@ def drop_round_trip(op: Operation, rewriter: PatternRewriter) -> None:
         return
     imports, exports = (op, inner) if op.name == IMPORT else (inner, op)
     encoding = imports.properties["target_encoding"]
-    if not values(imports, "wait_fence") and encoding == exports.properties["source_encoding"]:
+    is_plain = not values(imports, "wait_fence") and not values(imports, "byte_offset")
+    if is_plain and encoding == exports.properties["source_encoding"]:
         rewriter.replace(op, (), (inner.operands[0],))
 
 

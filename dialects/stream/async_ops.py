@@ -56,8 +56,9 @@ AsyncAllocaOp = row(
 
 AsyncConstantOp = row(
     "async.constant",
-    "result_size -> result:resource | affinity:attr? value:attr",
-    "( on($affinity))? : type($result){$result_size} = $value attr-dict-with-keyword",
+    "await_timepoint:timepoint? result_size -> result:resource | affinity:attr? value:attr",
+    "( on($affinity))?( await($await_timepoint))?"
+    " : type($result){$result_size} = $value attr-dict-with-keyword",
     traits=PLACED,
     doc="Return a resource with constant contents.",
 )
@@ -65,8 +66,10 @@ AsyncConstantOp = row(
 
 AsyncSplatOp = row(
     "async.splat",
-    "value:i8/i16/i32/i64 result_size -> result:resource | affinity:attr?",
-    "( on($affinity))? $value : type($value) -> type($result){$result_size} attr-dict-with-keyword",
+    "await_timepoint:timepoint? value:i8/i16/i32/i64 result_size -> result:resource"
+    " | affinity:attr?",
+    "( on($affinity))?( await($await_timepoint))? $value"
+    " : type($value) -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
     doc="Return a resource filled with a repeated pattern.",
 )

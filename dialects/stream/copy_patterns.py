@@ -254,7 +254,8 @@ def fold_constant_of_one_number(op: Operation, rewriter: PatternRewriter) -> Non
     if dense is None or width not in (8, 16, 32, 64):
         return
     pattern = _constant(dense, IntegerType(width), rewriter)
-    _replace(op, AsyncSplatOp, [pattern, *op.operands], rewriter)
+    operands = [values(op, "await_timepoint"), pattern, *values(op, "result_size")]
+    _replace(op, AsyncSplatOp, operands, rewriter)
 
 
 @rewrites(TensorConstantOp)
@@ -303,12 +304,13 @@ def fold_part_of_splat(op: Operation, rewriter: PatternRewriter) -> None:
     splat = op.operands[0].owner
     if not isinstance(splat, AsyncSplatOp):
         return
-    pattern = splat.operands[0]
+    (pattern,) = values(splat, "value")
     width = cast("IntegerType", pattern.type).bitwidth // 8
     start = constant_integer(op.operands[2]) if isinstance(op, AsyncSliceOp) else 0
     if width > 1 and (start is None or start % width):
         return
-    _replace(op, AsyncSplatOp, [pattern, *values(op, "result_size")], rewriter)
+    operands = [values(splat, "await_timepoint"), pattern, *values(op, "result_size")]
+    _replace(op, AsyncSplatOp, operands, rewriter)
 
 
 @rewrites(AsyncSliceOp)
@@ -329,7 +331,7 @@ def fold_fill_of_allocation(op: Operation, rewriter: PatternRewriter) -> None:
     target, size, start, _, length, pattern = op.operands
     is_whole = known(start) == 0 and known(length) == known(size)
     if isinstance(target.owner, AsyncAllocaOp) and target.has_one_use() and is_whole:
-        _replace(op, AsyncSplatOp, [pattern, size], rewriter)
+        _replace(op, AsyncSplatOp, [[], pattern, size], rewriter)
 
 
 @rewrites(AsyncUpdateOp)
@@ -337,7 +339,7 @@ def fold_update_of_splat(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold an update with a splat to a fill."""
     target, target_size, start, end, update, size = op.operands
     if isinstance(update.owner, AsyncSplatOp):
-        operands = [target, target_size, start, end, size, update.owner.operands[0]]
+        operands = [target, target_size, start, end, size, *values(update.owner, "value")]
         _replace(op, AsyncFillOp, operands, rewriter)
 
 

@@ -102,6 +102,8 @@ CALL = (
     " | callee:symbol tied_operands:array? arg_attrs:array? res_attrs:array?"
 )
 
+CALL_ATTRIBUTES = "struct($arg_attrs, $res_attrs) attr-dict : "
+
 
 def _verify_call(call: Operation) -> None:
     operands = [value.type for value in values(call, "resource_operands")]
@@ -115,7 +117,7 @@ def _verify_command(call: Operation) -> None:
 AsyncCallOp = row(
     "async.call",
     CALL.format(ends="resource_operand_ends* ") + " affinity:attr?",
-    ("( on($affinity))? @$callee", DispatchOperands(), " attr-dict : ", FUNCTION_TYPE),
+    ("( on($affinity))? @$callee", DispatchOperands(), CALL_ATTRIBUTES, FUNCTION_TYPE),
     verify=_verify_call,
     traits=PLACED,
 )
@@ -123,6 +125,6 @@ AsyncCallOp = row(
 CmdCallOp = row(
     "cmd.call",
     CALL.format(ends="") + " resource_operand_accesses:array",
-    (" @$callee", DispatchOperands("resource_operand_accesses"), " attr-dict : ", FUNCTION_TYPE),
+    (" @$callee", DispatchOperands("resource_operand_accesses"), CALL_ATTRIBUTES, FUNCTION_TYPE),
     verify=_verify_command,
 )

@@ -357,11 +357,13 @@ class CallOp(SyntaxOperation):
     name = "util.call"
     callee = prop_def(SymbolRefAttr)
     tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
+    arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    res_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
     arguments = var_operand_def()
     results_ = var_result_def()
 
     SYNTAX: ClassVar[Syntax] = (
-        " @$callee($arguments) attr-dict : ",
+        " @$callee($arguments)struct($arg_attrs, $res_attrs) attr-dict : ",
         TiedFunctionType(ValueForm.PLAIN, "arguments", "", "results_", ""),
     )
 

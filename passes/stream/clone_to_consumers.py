@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, Use
 
 from ...dialects.stream.affinity import own_affinity
+from ...dialects.stream.types import TIMEPOINT
 from ...ir.host_programs import CONSTANTS, host_operations
 from ...ir.locations import builder_before
 from ..manager.module_pass import module_pass
@@ -80,7 +81,8 @@ class _Cloning:
         if operation.name in WITH_ONE_INPUT:
             owner = operation.operands[0].owner
             return isinstance(owner, Operation) and self.is_clonable(owner)
-        return operation.name in WITHOUT_INPUTS
+        is_waiting = bool(operation.operands) and operation.operands[0].type == TIMEPOINT
+        return operation.name in WITHOUT_INPUTS and not is_waiting
 
     def clone(self, operation: Operation) -> None:
         """Keep an operation for the first device that reads it, and clone it for each other one."""

@@ -172,11 +172,16 @@ class HostBuilder(Builder):
         return self._replacements.integers.facts(index).divisor if is_value else index
 
     def on_bytes(
-        self, op_class: type[IRDLOperation], *operands: IndexOrInt, **properties: Attribute
+        self, op_class: type[IRDLOperation], *operands: IndexOrInt | None, **properties: Attribute
     ) -> Results:
-        """Insert an operation on bytes with the results and affinity of the one on tensors."""
+        """Insert an operation on bytes with the results and affinity of the one on tensors.
+
+        `None` is an optional operand that is not there.
+        """
         new = op_class.build(
-            operands=[self.indices.index(operand) for operand in operands],
+            operands=[
+                None if operand is None else self.indices.index(operand) for operand in operands
+            ],
             result_types=self._operation.result_types,
             properties={"affinity": self._operation.properties.get("affinity"), **properties},
         )
@@ -313,7 +318,7 @@ def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
         value = stored_constant(op.value)
         plain_tensor(op, tensor)
     size = builder.storage_size(tensor, op.result_encoding_dims)
-    return builder.on_bytes(AsyncConstantOp, size, value=value)
+    return builder.on_bytes(AsyncConstantOp, None, size, value=value)
 
 
 @lowering("stream.tensor.parameter.load")
@@ -350,7 +355,7 @@ def _on_parameter(
 def _splat(op: TensorSplatOp, builder: HostBuilder) -> Results:
     elements = elements_of(op, require_ranked(op, op.result_encoding))
     value = pattern(op.value, elements.stored_bits, op, builder)
-    return builder.on_bytes(AsyncSplatOp, value, op.result_size)
+    return builder.on_bytes(AsyncSplatOp, None, value, op.result_size)
 
 
 @lowering("stream.tensor.clone")

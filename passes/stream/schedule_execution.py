@@ -20,17 +20,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
-from ...dialects.stream.regions import TimepointAwaitOp
+from ...dialects.stream.regions import TimepointAwaitOp, TimepointJoinOp
 from ...dialects.stream.types import TIMEPOINT
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
 from ...ir.regions import inner_blocks
+from ...ir.syntax.assembly_format import values
 from ..manager.module_pass import module_pass
 from .scheduling.captures import enclose
 from .scheduling.partitions import Partition, Partitioning
+
+WAITING = frozenset({"stream.async.constant", "stream.async.splat"})
+"""Operations that devices execute and that may wait for a timepoint, their first operand."""
 
 
 @module_pass("iree-stream-schedule-execution")
@@ -65,23 +69,42 @@ def schedule(block: Block) -> None:
 
 
 def _execute(partition: Partition) -> Sequence[Operation]:
-    """Return the region of a partition, and the operation that awaits it if it has results."""
-    captures = enclose(partition.operations)
+    """Return the region of a partition, and the operation that awaits it if it has results.
+
+    The join of what the region waits for comes first if that is more than one timepoint.
+    """
+    waits = _taken_waits(partition)
+    joins: list[Operation] = []
+    if len(waits) > 1:
+        joins.append(TimepointJoinOp.build(operands=[waits], result_types=[TIMEPOINT]))
+        waits = joins[0].results
     for operation in partition.operations:
         if operation.name != "stream.async.transfer":
             operation.properties.pop("affinity", None)
+    captures = enclose(partition.operations)
     operands, results = captures.operands, captures.results
     execute = AsyncExecuteOp.build(
-        operands=[list(operands), list(operands.values()), list(results.values()), []],
+        operands=[list(operands), list(operands.values()), list(results.values()), waits],
         result_types=[[value.type for value in results], TIMEPOINT],
         properties={"affinity": partition.affinity, **captures.properties},
         regions=[captures.body],
     )
     if not results:
-        return (execute,)
+        return *joins, execute
     awaited = TimepointAwaitOp.build(
         operands=[execute.results_, list(results.values()), [execute.result_timepoint]],
         result_types=[[value.type for value in results]],
     )
     captures.replace_outside_uses(awaited.results)
-    return execute, awaited
+    return *joins, execute, awaited
+
+
+def _taken_waits(partition: Partition) -> Sequence[SSAValue]:
+    """Return the timepoints that operations wait for, for which their region waits from now on."""
+    waits: dict[SSAValue, None] = {}
+    for operation in partition.operations:
+        if operation.name in WAITING:
+            timepoints = values(operation, "await_timepoint")
+            operation.operands = operation.operands[len(timepoints) :]
+            waits.update(dict.fromkeys(timepoints))
+    return list(waits)

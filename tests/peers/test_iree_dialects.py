@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
+from typing import cast
 
 import pytest
 from mesh_opt.dialects.registry import OWN_DIALECTS
 from tool_runs import printed
+from xdsl.irdl import IRDLOperation
 
 FORMS = sorted((Path(__file__).parent / "iree_forms").iterdir())
 DIALECTS = ("flow", "hal", "iree_tensor_ext", "stream", "util")
@@ -91,3 +93,25 @@ def test_every_operation_is_known(peers_python: Callable[[str], str]) -> None:
     known = {operation.name for name in DIALECTS for operation in OWN_DIALECTS[name]().operations}
     assert len(names) > 300
     assert set(names) - known == set()
+
+
+OPERANDS = """
+import importlib, inspect, re
+for dialect in {}:
+    module = importlib.import_module(f"iree.compiler.dialects._{{dialect}}_ops_gen")
+    for text in inspect.getsource(module).split("register_operation(_Dialect)")[1:]:
+        name = re.search('OPERATION_NAME = "(.*)"', text)[1]
+        print(name, len(re.findall(r"operands\\.(?:append|extend)\\(", text)))
+"""
+
+
+def test_operands_have_as_many_names(peers_python: Callable[[str], str]) -> None:
+    lines = peers_python(OPERANDS.format(DIALECTS)).splitlines()
+    wanted = {name: int(count) for name, count in map(str.split, lines)}
+    known = {
+        operation.name: len(cast("type[IRDLOperation]", operation).get_irdl_definition().operands)
+        for name in DIALECTS
+        for operation in OWN_DIALECTS[name]().operations
+    }
+    assert len(wanted) > 290
+    assert {name: known[name] for name in wanted} == wanted

@@ -18,7 +18,9 @@ from ...registry import Results, impl
 
 @impl("hal.tensor.import")
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    (view,), dims, *_ = operand_groups(op, operands)
+    (view,), dims, _, offsets = operand_groups(op, operands)
+    if any(offsets):
+        raise OperationError(op, f"imports from byte {offsets[0]}, expected from the start, byte 0")
     tensor = required(op, "target_encoding")
     array = imported_array(op, view, tensor, dims)
     if element_code(view.element) != element_code(element_type(tensor)):

@@ -33,12 +33,13 @@ def _alloca(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("stream.async.constant")
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (constant_resource(op, required(op, "value"), operands[0], frame),)
+    return (constant_resource(op, required(op, "value"), operands[-1], frame),)
 
 
 @impl("stream.async.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    pattern, size = pattern_bytes(op, 0, operands[0]), resource_size(op, operands[1])
+    pattern = pattern_bytes(op, len(operands) - 2, operands[-2])
+    size = resource_size(op, operands[-1])
     return (Resource(repeated(op, pattern, size), device_of(op, frame)),)
 
 

@@ -116,7 +116,7 @@ def region_with_result(
     listed[index : index + 1] = [tuple(dims)]
     returned.operands = values
     rebuilt = DispatchRegionOp.build(
-        operands=[list(region.workload), [size for sizes in listed for size in sizes]],
+        operands=[[size for sizes in listed for size in sizes], list(region.workload)],
         result_types=[types],
         regions=detach_regions(region),
         attributes=dict(region.attributes),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, StringAttr, TensorType, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -12,6 +13,7 @@ from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream import regions
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncSliceOp, AsyncUpdateOp
+from ....dialects.stream.resources import ResourceSubviewOp
 from ....dialects.stream.types import TIMEPOINT, ResourceType
 from ....ir.index_lists import INDEX, mixed_list
 from ....ir.syntax.assembly_format import values
@@ -31,9 +33,16 @@ def _import(host: Host, operation: Operation, here: PlacedBuilder) -> None:
         _assert_view(host, source, tensor, dims, name, here)
     size = here.size_of(require_ranked(operation, operation.results[0].type), dims)
     consume = operation.properties.get("consume")
-    resource = _import_buffer(source, tensor, dims, size, here, consume=consume)
+    offsets = values(operation, "byte_offset")
+    whole = here.builder.insert(AddiOp(offsets[0], size)).result if offsets else size
+    resource = _import_buffer(source, tensor, dims, whole, here, consume=consume)
     for fence in values(operation, "wait_fence"):
-        resource = _awaited(resource, size, fence, here)
+        resource = _awaited(resource, whole, fence, here)
+    for offset in offsets:
+        part = [resource, whole, offset, size]
+        resource = here.builder.insert(
+            ResourceSubviewOp.build(operands=part, result_types=[EXTERNAL])
+        ).results[0]
     resource = here.make(AsyncCastOp, [resource, size, size])
     host.store(operation.results[0], StoredTensor(resource, size, dims))
 

@@ -78,7 +78,7 @@ def _nothing(to: CommandLowering, op: Operation) -> Sequence[Operation]:
 @to_command("stream.async.splat")
 def _splat(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     storage = to.storages[op.results[0]]
-    value, size = op.operands
+    value, size = op.operands[-2:]
     return (_fill(op, storage, storage.offset, size, value),)
 
 

@@ -111,3 +111,24 @@ util.func public @regions_without_results(%a: !stream.resource<external>, %s: in
   } => !stream.timepoint
   util.return
 }
+// -----
+util.func public @counted(%a: tensor<?xf32>, %n: index, %w: index) -> tensor<?xf32> {
+  %0 = flow.dispatch.region[%w, %w] -> (tensor<?xf32>{%n}) {
+    flow.return %a : tensor<?xf32>
+  } count(%x: index, %y: index) -> (index, index, index) {
+    flow.return %x, %y, %x : index, index, index
+  }
+  util.return %0 : tensor<?xf32>
+}
+// -----
+util.func private @calls(%n: index, %r: !stream.resource<external>, %t: tensor<4xf32>) {
+  %0 = flow.call @a(%t) <arg_attrs = [{a.b}]> {u.v} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stream.async.call @b(%r[%n to %n for %n]) <res_attrs = [{a.b}]> {u.v} : (!stream.resource<external>{%n}) -> !stream.resource<external>{%n}
+  stream.cmd.call @c(%n) <arg_attrs = [{a.b}], res_attrs = []> : (index) -> ()
+  %2 = util.call @d(%t) <arg_attrs = [{a.b}], res_attrs = [{c.d}]> {u.v} : (tensor<4xf32>) -> tensor<4xf32>
+  util.return
+}
+flow.func private @a(%t: tensor<4xf32>) -> tensor<4xf32>
+stream.async.func private @b(%t: !stream.resource<*>) -> !stream.resource<*>
+stream.cmd.func private @c(%n: index)
+util.func private @d(tensor<4xf32>) -> tensor<4xf32>

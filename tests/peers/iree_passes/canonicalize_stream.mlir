@@ -474,3 +474,14 @@ util.func public @te(%s: index, %q: !stream.resource<*>) -> !stream.resource<*> 
   %1 = stream.async.update %q, %0[%c0 to %s] : !stream.resource<*>{%s} -> %0 as !stream.resource<*>{%s}
   util.return %1 : !stream.resource<*>
 }
+// -----
+// A splat that waits.
+util.func public @a(%t: !stream.timepoint, %n: index) -> (!stream.resource<external>, !stream.resource<external>, !stream.resource<external>) {
+  %v = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %0 = stream.async.splat await(%t) %v : i32 -> !stream.resource<external>{%n}
+  %1 = stream.async.slice %0[%c0 to %c16] : !stream.resource<external>{%n} -> !stream.resource<external>{%c16}
+  %2 = stream.async.clone %0 : !stream.resource<external>{%n} -> !stream.resource<external>{%n}
+  util.return %0, %1, %2 : !stream.resource<external>, !stream.resource<external>, !stream.resource<external>
+}

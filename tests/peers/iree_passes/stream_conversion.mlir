@@ -44,3 +44,16 @@ module attributes {stream.affinity.default = #hal.device.affinity<@dev>} {
     util.return
   }
 }
+// -----
+// An offset of bytes.
+util.func public @a(%t: !hal.buffer_view, %f: !hal.fence, %n: index) -> (tensor<4xf32>, tensor<?xf32>) {
+  %0 = hal.tensor.import %t offset(%n) : !hal.buffer_view -> tensor<4xf32>
+  %1 = hal.tensor.import wait(%f) => %t offset(%n) "x" : !hal.buffer_view -> tensor<?xf32>{%n}
+  util.return %0, %1 : tensor<4xf32>, tensor<?xf32>
+}
+// -----
+util.func public @a(%t: !hal.buffer, %n: index) -> (tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %0 = hal.tensor.import consume %t offset(%c0) : !hal.buffer -> tensor<4xf32>
+  util.return %0 : tensor<4xf32>
+}

@@ -183,3 +183,38 @@ def test_a_fallback_is_the_device_that_it_falls_back_to() -> None:
     np.testing.assert_array_equal(result, 2 * X)
     with pytest.raises(OperationError, match="accesses a resource of device"):
         run(module, "f", [X], devices=["local-task", "local-task"])
+
+
+WAITING = """
+util.func public @main() -> (!hal.buffer_view, !hal.buffer_view) {
+  %c8 = arith.constant 8 : index
+  %seven = arith.constant 7 : i32
+  %reached = stream.timepoint.immediate => !stream.timepoint
+  %0 = stream.async.splat await(%reached) %seven : i32 -> !stream.resource<external>{%c8}
+  %1 = stream.async.constant await(%reached) : !stream.resource<external>{%c8} = dense<[1, 2]> : tensor<2xi32>
+  %2 = stream.tensor.export %0 : tensor<2xi32> in !stream.resource<external>{%c8} -> !hal.buffer_view
+  %3 = stream.tensor.export %1 : tensor<2xi32> in !stream.resource<external>{%c8} -> !hal.buffer_view
+  util.return %2, %3 : !hal.buffer_view, !hal.buffer_view
+}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_a_splat_and_a_constant_may_wait(backend: str) -> None:
+    splat, constant = compile(WAITING, backend=backend).main()
+    assert (splat.tolist(), constant.tolist()) == ([7, 7], [1, 2])
+
+
+def test_an_import_from_the_middle_of_a_buffer_is_refused() -> None:
+    text = """
+    util.func public @main(%view: !hal.buffer_view, %offset: index) -> !hal.buffer_view {
+      %0 = hal.tensor.import %view offset(%offset) : !hal.buffer_view -> tensor<2xi32>
+      %1 = hal.tensor.export %0 : tensor<2xi32> -> !hal.buffer_view
+      util.return %1 : !hal.buffer_view
+    }
+    """
+    program = compile(text, backend="interpreter")
+    numbers = np.array([1, 2], np.int32)
+    np.testing.assert_array_equal(program.main(numbers, 0), numbers)
+    with pytest.raises(ExecutionError, match="imports from byte 4, expected from the start"):
+        program.main(numbers, 4)

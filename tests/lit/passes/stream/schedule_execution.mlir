@@ -49,3 +49,16 @@ util.func public @nested(%n: index, %o: index, %v: i32, %c: i1) -> (!stream.reso
   %3 = stream.async.splat on(#hal.device.affinity<@a>) %v : i32 -> !stream.resource<transient>{%n}
   util.return %1, %3 : !stream.resource<transient>, !stream.resource<transient>
 }
+
+// A region waits for what its operations wait for.
+
+// CHECK-LABEL: util.func public @waiting
+// CHECK: %[[JOIN:.*]] = stream.timepoint.join max(%t, %u)
+// CHECK: stream.async.execute on({{.*}}) await(%[[JOIN]]) => with() ->
+// CHECK-NEXT: stream.async.splat %v
+// CHECK-NEXT: stream.async.splat %v
+util.func public @waiting(%n: index, %v: i32, %t: !stream.timepoint, %u: !stream.timepoint) -> (!stream.resource<transient>, !stream.resource<transient>) {
+  %0 = stream.async.splat on(#hal.device.affinity<@a>) await(%t) %v : i32 -> !stream.resource<transient>{%n}
+  %1 = stream.async.splat on(#hal.device.affinity<@a>) await(%u) %v : i32 -> !stream.resource<transient>{%n}
+  util.return %0, %1 : !stream.resource<transient>, !stream.resource<transient>
+}
