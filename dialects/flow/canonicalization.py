@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import attribute, constant_integer, is_splat
 from ...ir.canonicalization import Patterns
+from ...ir.index_lists import INDEX, mixed_list
 from ...ir.locations import made_by
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import dynamic_dimensions
@@ -44,10 +45,10 @@ rewrites("flow.dispatch", "flow.dispatch.region", "flow.dispatch.workgroups")(dr
 
 @rewrites("tensor.dim")
 def fold_dimension(op: Operation, rewriter: PatternRewriter) -> None:
-    """Fold a dynamic size of a tensor of `flow` to the operand that gives it."""
+    """Fold a dynamic size of a tensor of `flow` or `hal` to the operand that gives it."""
     tensor, index = op.operands
     at = constant_integer(index)
-    if not isinstance(tensor, OpResult) or not tensor.op.name.startswith("flow."):
+    if not isinstance(tensor, OpResult) or not tensor.op.name.startswith(("flow.", "hal.")):
         return
     shape = shape_of(cast(Tensor, tensor.type))
     if at is None or not 0 <= at < len(shape) or shape[at] is not None:
@@ -131,14 +132,17 @@ def reshape_of_created(op: Operation, rewriter: PatternRewriter) -> None:
 
 @rewrites(*_CONVERSIONS)
 def join_conversions(op: Operation, rewriter: PatternRewriter) -> None:
-    """Join reshapes and bitcasts of one dialect in a row; only reshapes are a reshape."""
+    """Join reshapes and bitcasts of one dialect in a row; a reshape keeps the element type."""
     joined = _FLOW_CONVERSIONS if op.name in _FLOW_CONVERSIONS else (op.name,)
     inner = made_by(op.operands[0], *joined)
     if inner is None:
         return
     source = inner.operands[0]
-    same = op.name == inner.name
-    kind = cast("type[IRDLOperation]", type(op)) if same else TensorBitCastOp
+    types = cast(Tensor, source.type), cast(Tensor, op.results[0].type)
+    kind = cast("type[IRDLOperation]", type(op))
+    if op.name in _FLOW_CONVERSIONS:
+        is_reshape = types[0].element_type == types[1].element_type
+        kind = TensorReshapeOp if is_reshape else TensorBitCastOp
     sizes = inner.operands[1 : 1 + dynamic_dimensions(source.type)]
     operands = [source, sizes, values(op, "result_dims")]
     rewriter.replace(op, kind.build(operands=operands, result_types=[op.results[0].type]))
@@ -230,10 +234,33 @@ def slice_of_constant(op: Operation, rewriter: PatternRewriter) -> None:
         return
     first = cast("list[int]", starts)
     whole = dense.get_shape()
-    if all(at >= 0 and at + n <= size for at, n, size in zip(first, sizes, whole, strict=True)):
+    if _is_within(first, sizes, whole):
         elements = _elements(dense)
         picked = [elements[at] for at in _positions(first, sizes, whole)]
         _replace_by_elements(op, picked, rewriter)
+
+
+@rewrites("flow.tensor.update")
+def update_of_constant(op: Operation, rewriter: PatternRewriter) -> None:
+    """Update a constant with a constant at constant positions."""
+    (target,), (update,) = map(_dense, values(op, "target")), map(_dense, values(op, "update"))
+    starts = [constant_integer(value) for value in values(op, "start_indices")]
+    if target is None or update is None or None in starts:
+        return
+    first, sizes, whole = cast("list[int]", starts), update.get_shape(), target.get_shape()
+    if not _is_within(first, sizes, whole):
+        return
+    elements, written = _elements(target), _elements(update)
+    if all(isinstance(element, IntegerAttr | FloatAttr) for element in written):
+        for at, element in zip(_positions(first, sizes, whole), written, strict=True):
+            elements[at] = element
+        _replace_by_elements(op, elements, rewriter)
+
+
+def _is_within(starts: list[int], sizes: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Return whether all elements of a part are elements of the whole."""
+    parts = zip(starts, sizes, whole, strict=True)
+    return all(at >= 0 and at + n <= size for at, n, size in parts)
 
 
 def _positions(starts: list[int], sizes: tuple[int, ...], whole: tuple[int, ...]) -> Iterator[int]:
@@ -270,15 +297,15 @@ def expand_dynamic_constant(op: Operation, rewriter: PatternRewriter) -> None:
 
 @rewrites("flow.tensor.update")
 def update_without_casts(op: Operation, rewriter: PatternRewriter) -> None:
-    """Update with, and in, tensors of static shapes that are cast to dynamic ones."""
-    parts: list[tuple[SSAValue, tuple[SSAValue, ...]]] = []
+    """Update with, and in, what is cast for it; list the sizes that its type does not tell."""
+    parts: list[tuple[SSAValue, Sequence[SSAValue]]] = []
     for name in ("target", "update"):
-        (value,) = values(op, name)
+        (value,), dims = values(op, name), values(op, f"{name}_dims")
         cast_ = made_by(value, "tensor.cast")
-        if cast_ is not None and not dynamic_dimensions(cast_.operands[0].type):
-            parts.append((cast_.operands[0], ()))
-        else:
-            parts.append((value, values(op, f"{name}_dims")))
+        if cast_ is not None and isinstance(cast_.operands[0].type, TensorType):
+            dims = _sizes_before(cast_, dims, rewriter)
+            value = cast_.operands[0]
+        parts.append((value, dims))
     (target, target_dims), (update, update_dims) = parts
     if (target, update) == (*values(op, "target"), *values(op, "update")):
         return
@@ -292,6 +319,21 @@ def update_without_casts(op: Operation, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, new)
     else:
         rewriter.replace(op, (new, CastOp(new.results[0], cast(Tensor, type_))))
+
+
+def _sizes_before(
+    cast_: Operation, dims: Sequence[SSAValue], rewriter: PatternRewriter
+) -> list[SSAValue]:
+    """Return the dynamic sizes of the operand of a cast; `dims` are those of its result."""
+    before, after = (cast(Tensor, value.type) for value in (*cast_.operands, *cast_.results))
+    sizes = mixed_list(after.get_shape(), dims)
+    dynamic = [size for size, known in zip(sizes, shape_of(before), strict=True) if known is None]
+    return [
+        rewriter.insert(ConstantOp.from_int_and_width(size, INDEX)).result
+        if isinstance(size, int)
+        else size
+        for size in dynamic
+    ]
 
 
 @rewrites("flow.tensor.transfer")

@@ -25,11 +25,13 @@ from ...dialects.arith import canonicalization as arith
 from ...dialects.flow import canonicalization as flow
 from ...dialects.flow import dispatch_patterns
 from ...dialects.hal import canonicalization as hal
+from ...dialects.tensor import canonicalization as tensor
 from ...dialects.util import canonicalization as util
 from ...dialects.util import string_patterns
 
 _TABLES = tuple(
-    module.rewrites for module in (arith, flow, dispatch_patterns, hal, util, string_patterns)
+    module.rewrites
+    for module in (arith, flow, dispatch_patterns, hal, tensor, util, string_patterns)
 )
 """Patterns of operations that have none as a trait."""
 

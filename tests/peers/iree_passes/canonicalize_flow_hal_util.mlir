@@ -433,3 +433,75 @@ util.func private @a(%i: index) -> !util.buffer {
   %c3 = arith.constant 3 : index
   %0 = util.string.format "a{}b{}"(%i, %c3) : (index, index) -> !util.buffer
   util.return %0 : !util.buffer }
+// -----
+// Constants, sizes, conversions.
+util.func public @a() -> (tensor<4xi32>, tensor<2x2xf32>, i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = arith.constant dense<[1,2,3,4]> : tensor<4xi32>
+  %b = arith.constant dense<9> : tensor<2xi32>
+  %0 = flow.tensor.update %b, %a[%c1] : tensor<2xi32> -> %a as tensor<4xi32>
+  %m = arith.constant dense<[[1.0,2.0],[3.0,4.0]]> : tensor<2x2xf32>
+  %n = arith.constant dense<[[9.0]]> : tensor<1x1xf32>
+  %1 = flow.tensor.update %n, %m[%c0, %c1] : tensor<1x1xf32> -> %m as tensor<2x2xf32>
+  %l = flow.tensor.load %a[%c1] : tensor<4xi32>
+  util.return %0, %1, %l : tensor<4xi32>, tensor<2x2xf32>, i32
+}
+// -----
+util.func public @resh(%v: f32, %d: index, %e: index, %x: tensor<?x4xf32>) -> (tensor<4x4xf32>, tensor<16xf32>, tensor<?x?xf32>, tensor<?x4xi32>, tensor<?x?xf32>) {
+  %s = flow.tensor.splat %v : tensor<16xf32>
+  %0 = flow.tensor.reshape %s : tensor<16xf32> -> tensor<4x4xf32>
+  %c = arith.constant dense<2.0> : tensor<4x4xf32>
+  %1 = flow.tensor.reshape %c : tensor<4x4xf32> -> tensor<16xf32>
+  %2 = flow.tensor.reshape %x : tensor<?x4xf32>{%d} -> tensor<?x?xf32>{%e, %e}
+  %3 = flow.tensor.bitcast %x : tensor<?x4xf32>{%d} -> tensor<?x4xi32>{%d}
+  %y = flow.tensor.bitcast %3 : tensor<?x4xi32>{%d} -> tensor<?x?xf32>{%d, %e}
+  util.return %0, %1, %2, %3, %y : tensor<4x4xf32>, tensor<16xf32>, tensor<?x?xf32>, tensor<?x4xi32>, tensor<?x?xf32>
+}
+// -----
+util.func public @dims(%x: tensor<?x4xf32>, %d: index, %e: index, %v: f32) -> (index, index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = flow.tensor.clone %x : tensor<?x4xf32>{%d}
+  %1 = tensor.dim %0, %c0 : tensor<?x4xf32>
+  %r = flow.tensor.reshape %x : tensor<?x4xf32>{%d} -> tensor<4x?xf32>{%e}
+  %2 = tensor.dim %r, %c1 : tensor<4x?xf32>
+  %s = flow.tensor.splat %v : tensor<?x?xf32>{%d, %e}
+  %3 = tensor.dim %s, %c1 : tensor<?x?xf32>
+  %p = flow.dispatch @ex::@k(%x, %d) : (tensor<?x4xf32>{%d}, index) -> tensor<?x4xf32>{%e}
+  %4 = tensor.dim %p, %c0 : tensor<?x4xf32>
+  %bv = util.null : !hal.buffer_view
+  %i = hal.tensor.import %bv : !hal.buffer_view -> tensor<?xf32>{%e}
+  %5 = tensor.dim %i, %c0 : tensor<?xf32>
+  util.return %1, %2, %3, %4, %5 : index, index, index, index, index
+}
+// -----
+// Constants in accesses of kernels.
+util.func private @a(%x: !iree_tensor_ext.dispatch.tensor<readonly:tensor<8x?xf32>>, %y: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<8x?xf32>>, %n: index, %m: index) -> tensor<?x?xf32> {
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %0 = iree_tensor_ext.dispatch.tensor.load %x, offsets = [%c2, 0], sizes = [%c2, %m], strides = [1, 1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<8x?xf32>>{%n} -> tensor<?x?xf32>
+  iree_tensor_ext.dispatch.tensor.store %0, %y, offsets = [%c3, %m], sizes = [%c2, %c3], strides = [1, %m] : tensor<?x?xf32> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<8x?xf32>>{%n}
+  util.return %0 : tensor<?x?xf32>
+}
+// -----
+// Casts.
+func.func @a(%x: tensor<4x?xf32>, %y: tensor<4x4xf32>) -> (tensor<4x?xf32>, tensor<?x4xf32>, tensor<?x?xf32>, tensor<4x4xf32>) {
+  %0 = tensor.cast %x : tensor<4x?xf32> to tensor<?x?xf32>
+  %1 = tensor.cast %0 : tensor<?x?xf32> to tensor<4x?xf32>
+  %2 = tensor.cast %0 : tensor<?x?xf32> to tensor<?x4xf32>
+  %3 = tensor.cast %y : tensor<4x4xf32> to tensor<4x?xf32>
+  %4 = tensor.cast %3 : tensor<4x?xf32> to tensor<?x?xf32>
+  %5 = tensor.cast %y : tensor<4x4xf32> to tensor<4x4xf32>
+  return %1, %2, %4, %5 : tensor<4x?xf32>, tensor<?x4xf32>, tensor<?x?xf32>, tensor<4x4xf32>
+}
+// -----
+func.func @b(%x: tensor<?x4xf32>) -> (tensor<4x?xf32>, tensor<*xf32>, tensor<?x4xf32>) {
+  %0 = tensor.cast %x : tensor<?x4xf32> to tensor<?x?xf32>
+  %1 = tensor.cast %0 : tensor<?x?xf32> to tensor<4x?xf32>
+  %2 = tensor.cast %x : tensor<?x4xf32> to tensor<*xf32>
+  %3 = tensor.cast %2 : tensor<*xf32> to tensor<?x4xf32>
+  %4 = tensor.cast %x : tensor<?x4xf32> to tensor<4x4xf32>
+  %5 = tensor.cast %4 : tensor<4x4xf32> to tensor<?x4xf32>
+  return %1, %2, %5 : tensor<4x?xf32>, tensor<*xf32>, tensor<?x4xf32>
+}
