@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.arith import AddiOp, ConstantOp, MaxUIOp, MinUIOp, SubiOp
+from xdsl.dialects.arith import AddiOp, ConstantOp, MaxUIOp, MinUIOp, SelectOp, SubiOp
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
@@ -163,9 +163,16 @@ def fold_switch(op: Operation, rewriter: PatternRewriter) -> None:
 
 @rewrites("util.buffer.size")
 def fold_buffer_size(op: Operation, rewriter: PatternRewriter) -> None:
-    """Return the size with which a buffer was allocated, or the size of a constant."""
+    """Return the size with which a buffer was allocated, of a constant, or of what is chosen."""
     producer = op.operands[0].owner
     if not isinstance(producer, Operation):
+        return
+    if isinstance(producer, SelectOp):
+        sizes = [op.clone(), op.clone()]
+        for size, buffer in zip(sizes, producer.operands[1:], strict=True):
+            size.operands = [buffer]
+            rewriter.insert(size)
+        rewriter.replace(op, SelectOp(producer.cond, *sizes))
         return
     size = values(producer, "storage_size") or values(producer, "result_size")
     if producer.name in ("util.buffer.alloc", "util.buffer.slice", "util.buffer.subspan"):

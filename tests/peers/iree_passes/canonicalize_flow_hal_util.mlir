@@ -505,3 +505,90 @@ func.func @b(%x: tensor<?x4xf32>) -> (tensor<4x?xf32>, tensor<*xf32>, tensor<?x4
   %5 = tensor.cast %4 : tensor<4x4xf32> to tensor<?x4xf32>
   return %1, %2, %5 : tensor<4x?xf32>, tensor<*xf32>, tensor<?x4xf32>
 }
+// -----
+// Blocks of constants.
+hal.executable private @ex {
+  hal.executable.variant public @v target(<"a", "b">) {
+    hal.executable.constant.block() -> () as () {
+      hal.return
+    }
+    hal.executable.constant.block(%d: !hal.device) -> (i32, i32) as ("a", "a") {
+      %x = arith.constant 1 : i32
+      %y = arith.constant 2 : i32
+      hal.return %x, %y : i32, i32
+    }
+    hal.executable.constant.block(%d: !hal.device) -> i32 as "b" {
+      %x = arith.constant 1 : i32
+      hal.return %x : i32
+    }
+  }
+}
+// -----
+hal.executable private @ex {
+  hal.executable.variant public @v target(<"a", "b">) {
+    hal.executable.constant.block(%d: !hal.device) -> (i32, i32) as ("a", "b") {
+      %ok, %y = hal.device.query<%d : !hal.device> key("sys" :: "k") : i1, i32
+      %x = arith.constant 1 : i32
+      hal.return %x, %y : i32, i32
+    }
+    hal.executable.constant.block(%d: !hal.device) -> i32 as "b" {
+      %x = arith.constant 1 : i32
+      hal.return %x : i32
+    }
+    hal.executable.constant.block(%d: !hal.device) -> i32 as "c" {
+      %ok, %y = hal.device.query<%d : !hal.device> key("sys" :: "k") : i1, i32
+      hal.return %y : i32
+    }
+  }
+}
+// -----
+// Choices of devices with something in common.
+util.func public @sel(%d: !hal.device, %d2: !hal.device, %q: i64, %q2: i64, %t: i32, %u: i32) -> (!hal.device, i64, i64, !hal.device) {
+  %0, %1 = hal.allocator.select from([(%d, %q : !hal.device, i64), (%d, %q2 : !hal.device, i64)]) type(%t) usage(%u) : !hal.device, i64
+  %2, %3 = hal.allocator.select from([(%d, %q : !hal.device, i64), (%d2, %q : !hal.device, i64)]) type(%t) usage(%u) : !hal.device, i64
+  util.return %0, %1, %3, %2 : !hal.device, i64, i64, !hal.device
+}
+// -----
+// A tensor listed twice.
+util.func public @tb(%a: tensor<4xf32>, %b: tensor<4xf32>, %f: !hal.fence) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0:3 = hal.tensor.barrier join(%a, %b, %a : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) => %f : !hal.fence
+  util.return %0#0, %0#2 : tensor<4xf32>, tensor<4xf32>
+}
+// -----
+// Subspans in commands.
+util.func public @cmd(%d: !hal.device, %q: i64, %b: !hal.buffer, %o: index, %l: index, %p: i32, %e: !hal.executable, %ch: !hal.channel, %f: !hal.fence, %g: !hal.fence) -> !hal.command_buffer {
+  %c0 = arith.constant 0 : index
+  %c0_i32 = arith.constant 0 : i32
+  %c0_i64 = arith.constant 0 : i64
+  %c = hal.command_buffer.create device(%d : !hal.device) mode("OneShot") categories("Transfer|Dispatch") affinity(%q) : !hal.command_buffer
+  %s = hal.buffer.subspan<%b : !hal.buffer>[%o, %l] : !hal.buffer
+  hal.command_buffer.fill_buffer<%c : !hal.command_buffer> target(%s : !hal.buffer)[%c0, %l] pattern(%p : i32) flags("None")
+  hal.command_buffer.copy_buffer<%c : !hal.command_buffer> source(%s : !hal.buffer)[%c0] target(%s : !hal.buffer)[%o] length(%l) flags("None")
+  hal.command_buffer.collective<%c : !hal.command_buffer> channel(%ch : !hal.channel) op(<all_reduce with sum : f32>) param(%p : i32) send(%s : !hal.buffer)[%c0, %l] recv(%s : !hal.buffer)[%c0, %l] count(%l)
+  hal.command_buffer.dispatch<%c : !hal.command_buffer> target(%e : !hal.executable)[%c0_i64] workgroups([%l, %l, %l]) bindings([
+    (%s : !hal.buffer)[%c0, %l]
+  ]) flags("None")
+  hal.command_buffer.dispatch.indirect<%c : !hal.command_buffer> target(%e : !hal.executable)[%c0_i64] workgroups(%s : !hal.buffer)[%c0] bindings([
+    (%s : !hal.buffer)[%c0, %l]
+  ]) flags("None")
+  hal.command_buffer.execution_barrier<%c : !hal.command_buffer> source("CommandIssue") target("CommandProcess") flags("None")
+  hal.command_buffer.execution_barrier<%c : !hal.command_buffer> source("CommandIssue") target("CommandProcess") flags("None")
+  hal.command_buffer.finalize<%c : !hal.command_buffer>
+  %n = util.null : !hal.command_buffer
+  hal.device.queue.execute<%d : !hal.device> affinity(%q) wait(%f) signal(%g) commands(%n) flags("None")
+  hal.device.queue.execute.indirect<%d : !hal.device> affinity(%q) wait(%f) signal(%g) commands(%n) bindings([
+    (%s : !hal.buffer)[%c0, %l]
+  ]) flags("None")
+  hal.device.queue.fill<%d : !hal.device> affinity(%q) wait(%f) signal(%g) target(%s : !hal.buffer)[%c0] length(%l) pattern(%p : i32) flags("None")
+  hal.device.queue.copy<%d : !hal.device> affinity(%q) wait(%f) signal(%g) source(%s : !hal.buffer)[%o] target(%s : !hal.buffer)[%c0] length(%l) flags("None")
+  util.return %c : !hal.command_buffer
+}
+// -----
+// The size of a chosen buffer.
+util.func public @size(%n: index, %c: i1) -> index {
+  %0 = util.buffer.alloc uninitialized : !util.buffer{%n}
+  %1 = util.buffer.constant : !util.buffer = dense<[1, 2, 3]> : tensor<3xi32>
+  %2 = arith.select %c, %0, %1 : !util.buffer
+  %3 = util.buffer.size %2 : !util.buffer
+  util.return %3 : index
+}
