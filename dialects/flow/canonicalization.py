@@ -348,7 +348,7 @@ def transfer_from_first(op: Operation, rewriter: PatternRewriter) -> None:
 # Dispatches --------------------------------------------------------------------------------------
 
 
-@rewrites("flow.dispatch")
+@rewrites("flow.dispatch", "stream.async.dispatch", "stream.cmd.dispatch", "stream.tensor.dispatch")
 def dispatch_entry_once(op: Operation, rewriter: PatternRewriter) -> None:
     """List an entry point of a dispatch once."""
     entries = cast("ArrayAttr[Attribute]", op.properties["entry_points"])

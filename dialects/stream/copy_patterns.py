@@ -49,7 +49,7 @@ from .async_ops import (
     AsyncUpdateOp,
 )
 from .commands import CmdCopyOp, CmdDiscardOp, CmdFillOp, CmdFlushOp, CmdInvalidateOp
-from .regions import COMMAND_REGIONS, TimepointBarrierOp, TimepointImportOp
+from .regions import COMMAND_REGIONS, TimepointBarrierOp, TimepointExportOp, TimepointImportOp
 from .resources import ResourceAllocaOp, ResourceSizeOp, ResourceSubviewOp
 from .storage import ResourceLoadOp, ResourceStoreOp
 from .tensor_ops import (
@@ -98,7 +98,7 @@ def fold_subview(op: Operation, rewriter: PatternRewriter) -> None:
     inner = source.owner
     if isinstance(inner, ResourceSubviewOp):
         resource, resource_size, start, _ = inner.operands
-        total = _sum_outside_commands(op, start, offset, rewriter)
+        total = sum_outside_commands(op, start, offset, rewriter)
         op.operands = [resource, resource_size, total, size]
         rewriter.notify_op_modified(op)
     elif known(offset) == 0 and known(size) == known(source_size):
@@ -119,13 +119,13 @@ def fold_range_of_subview(op: Operation, rewriter: PatternRewriter) -> None:
         if len(accessed) != 3 or not isinstance(accessed[0].owner, ResourceSubviewOp):
             continue
         resource, size, start, _ = accessed[0].owner.operands
-        offset = _sum_outside_commands(op, start, accessed[2], rewriter)
+        offset = sum_outside_commands(op, start, accessed[2], rewriter)
         for part, new in (("", resource), ("_size", size), ("_offset", offset)):
             op.operands[operand_index(op, name + part)] = new
         rewriter.notify_op_modified(op)
 
 
-def _sum_outside_commands(
+def sum_outside_commands(
     op: Operation, left: SSAValue, right: SSAValue, rewriter: PatternRewriter
 ) -> SSAValue:
     """Emit the sum of two offsets for `op`, in front of the region of commands that it may be in.
@@ -209,7 +209,9 @@ def _replace(
     TensorImportOp,
     TensorSplatOp,
     TimepointBarrierOp,
+    TimepointExportOp,
     TimepointImportOp,
+    "stream.async.parameter.load",
 )
 def drop_unused(op: Operation, rewriter: PatternRewriter) -> None:
     """Drop an op none of whose results is used."""
@@ -365,6 +367,13 @@ def fold_copy_of_whole(op: Operation, rewriter: PatternRewriter) -> None:
     if known(source_start) == 0 and known(length) == known(source_size):
         operands = [target, target_size, start, end, source, source_size]
         _replace(op, AsyncUpdateOp, operands, rewriter)
+
+
+@rewrites(AsyncCastOp)
+def fold_cast_to_same_type(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold a cast that keeps the lifetime to the resource."""
+    if op.operands[0].type == op.results[0].type and _affinity(op) is None:
+        rewriter.replace(op, (), op.operands[:1])
 
 
 @rewrites(AsyncTransferOp)

@@ -18,7 +18,7 @@ from .types import (
     resources,
 )
 
-_PATTERNS = ("timepoint_patterns", "copy_patterns")
+_PATTERNS = ("timepoint_patterns", "capture_patterns", "copy_patterns")
 CANONICALIZATION = LazyPatterns(str(__package__), _PATTERNS)
 
 row = Rows(

@@ -161,18 +161,23 @@ def fold_switch(op: Operation, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, (), (chosen,))
 
 
-@rewrites("util.buffer.size")
-def fold_buffer_size(op: Operation, rewriter: PatternRewriter) -> None:
-    """Return the size with which a buffer was allocated, of a constant, or of what is chosen."""
-    producer = op.operands[0].owner
-    if not isinstance(producer, Operation):
-        return
-    if isinstance(producer, SelectOp):
+@rewrites("util.buffer.size", "stream.resource.size")
+def size_of_chosen(op: Operation, rewriter: PatternRewriter) -> None:
+    """Choose between the sizes of buffers instead of the buffers."""
+    chosen = op.operands[0].owner
+    if isinstance(chosen, SelectOp):
         sizes = [op.clone(), op.clone()]
-        for size, buffer in zip(sizes, producer.operands[1:], strict=True):
+        for size, buffer in zip(sizes, chosen.operands[1:], strict=True):
             size.operands = [buffer]
             rewriter.insert(size)
-        rewriter.replace(op, SelectOp(producer.cond, *sizes))
+        rewriter.replace(op, SelectOp(chosen.cond, *sizes))
+
+
+@rewrites("util.buffer.size")
+def fold_buffer_size(op: Operation, rewriter: PatternRewriter) -> None:
+    """Return the size with which a buffer was allocated, or the size of a constant."""
+    producer = op.operands[0].owner
+    if not isinstance(producer, Operation):
         return
     size = values(producer, "storage_size") or values(producer, "result_size")
     if producer.name in ("util.buffer.alloc", "util.buffer.slice", "util.buffer.subspan"):

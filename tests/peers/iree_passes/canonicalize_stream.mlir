@@ -485,3 +485,70 @@ util.func public @a(%t: !stream.timepoint, %n: index) -> (!stream.resource<exter
   %2 = stream.async.clone %0 : !stream.resource<external>{%n} -> !stream.resource<external>{%n}
   util.return %0, %1, %2 : !stream.resource<external>, !stream.resource<external>, !stream.resource<external>
 }
+// -----
+// The size of a chosen resource.
+util.func public @sel(%c: i1, %a: !stream.resource<transient>, %b: !stream.resource<transient>, %n: index, %m: index, %o: index) -> (!stream.resource<transient>, index) {
+  %0 = stream.resource.subview %a[%o] : !stream.resource<transient>{%n} -> !stream.resource<transient>{%m}
+  %1 = stream.resource.subview %b[%o] : !stream.resource<transient>{%n} -> !stream.resource<transient>{%m}
+  %2 = arith.select %c, %0, %1 : !stream.resource<transient>
+  %3 = stream.resource.size %2 : !stream.resource<transient>
+  util.return %2, %3 : !stream.resource<transient>, index
+}
+// -----
+// Captures of commands.
+util.func public @cmd(%r: !stream.resource<transient>, %n: index, %o: index, %m: index, %v: i32, %t: !stream.timepoint) -> !stream.timepoint {
+  %c0 = arith.constant 0 : index
+  %s = stream.resource.subview %r[%o] : !stream.resource<transient>{%n} -> !stream.resource<transient>{%m}
+  %e = stream.cmd.execute await(%t) => with(%s as %x: !stream.resource<transient>{%m}, %r as %y: !stream.resource<transient>{%n}, %r as %z: !stream.resource<transient>{%n}) {
+    stream.cmd.fill %v, %x[%c0 for %m] : i32 -> !stream.resource<transient>{%m}
+    stream.cmd.copy %x[%c0], %y[%c0], %m : !stream.resource<transient>{%m} -> !stream.resource<transient>{%n}
+    stream.cmd.discard %x[%c0 for %m] : !stream.resource<transient>{%m}
+    stream.cmd.dispatch @ex::@f {
+      ro %x[%o for %m] : !stream.resource<transient>{%m}
+    }
+    stream.cmd.concurrent {
+    }
+    stream.cmd.serial {
+      stream.cmd.fill %v, %x[%c0 for %m] : i32 -> !stream.resource<transient>{%m}
+    }
+  } => !stream.timepoint
+  util.return %e : !stream.timepoint
+}
+// -----
+// Unused operations.
+util.func public @unused(%n: index, %v: i32, %r: !stream.resource<*>, %t: !stream.timepoint, %b: !util.buffer, %o: i64) {
+  %c0 = arith.constant 0 : index
+  %a = stream.async.alloca : !stream.resource<*>{%n}
+  %s = stream.async.splat %v : i32 -> !stream.resource<*>{%n}
+  %f = stream.async.fill %v, %r[%c0 to %n for %n] : i32 -> %r as !stream.resource<*>{%n}
+  %d = stream.async.dispatch @ex::@f(%r[%c0 to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<*>{%n}
+  %al, %tt = stream.resource.alloca uninitialized await(%t) => !stream.resource<transient>{%n} => !stream.timepoint
+  %p, %pt = stream.async.parameter.load %b::%b[%o] : !stream.resource<constant>{%n} => !stream.timepoint
+  %tr = stream.async.transfer %r : !stream.resource<*>{%n} -> !stream.resource<external>{%n}
+  util.return
+}
+// -----
+util.func public @tps(%t: !stream.timepoint, %c: i1, %f: !hal.fence, %r: !stream.resource<external>, %n: index) -> (!stream.timepoint, !hal.fence, !stream.timepoint) {
+  %i = stream.timepoint.immediate => !stream.timepoint
+  %im = stream.timepoint.import %f : (!hal.fence) => !stream.timepoint
+  %ex = stream.timepoint.export %im => (!hal.fence)
+  %e2 = stream.timepoint.export %i => (!hal.fence)
+  stream.timepoint.chain_external %i => (%f : !hal.fence)
+  %s = arith.select %c, %i, %i : !stream.timepoint
+  %b, %bt = stream.timepoint.barrier %r : !stream.resource<external>{%n} => !stream.timepoint
+  util.return %s, %ex, %bt : !stream.timepoint, !hal.fence, !stream.timepoint
+}
+// -----
+// Entry points listed twice.
+util.func public @dup(%a: !stream.resource<*>, %n: index) -> !stream.resource<*> {
+  %c0 = arith.constant 0 : index
+  %0 = stream.async.dispatch {@ex::@f, @ex::@g, @ex::@f}(%a[%c0 to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<*>{%n}
+  %1 = stream.tensor.dispatch {@ex::@f, @ex::@f}(%0) : (tensor<4xf32> in !stream.resource<*>{%n}) -> tensor<4xf32> in !stream.resource<*>{%n}
+  util.return %1 : !stream.resource<*>
+}
+// -----
+// A cast that keeps the lifetime.
+util.func public @cast(%r: !stream.resource<*>, %n: index) -> !stream.resource<*> {
+  %0 = stream.async.cast %r : !stream.resource<*>{%n} -> !stream.resource<*>{%n}
+  util.return %0 : !stream.resource<*>
+}
