@@ -10,14 +10,16 @@
       util.return %size : index
     }
 
-Public globals may be set and read by other modules, and stay. So does a global that another
-attribute or op names, as a device.
+The program is canonicalized, so that what initializers compute is constant. Public globals may be
+set and read by other modules, and stay. So does a global that another attribute or op names, as a
+device.
 """
 
 from __future__ import annotations
 
 from typing import cast
 
+from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -28,35 +30,43 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...ir.attribute_access import attribute
 from ...ir.host_programs import GLOBAL_LOAD, INITIALIZER, in_initializer
 from ...ir.locations import locate, made_by
 from ...ir.symbols import root_symbol, symbols_in
-from ..manager.module_pass import module_pass
-from .canonicalize import merge_constants
+from .canonicalize import CanonicalizePass
 from .global_accesses import GlobalAccesses, global_accesses
 
+WITHOUT_ATTRIBUTE = ("stream.timepoint.immediate", "util.null")
+"""Constants that no attribute stands for."""
 
-@module_pass("iree-util-fold-globals")
-def fold_globals(module: ModuleOp) -> None:
+
+class FoldGlobalsPass(ModulePass):
     """Fold globals that always hold one constant, and drop those that nothing reads."""
-    changes = True
-    while changes:
-        changes = False
-        for variable in global_accesses(module).values():
-            changes |= _fold(variable, module)
-        region_dce(module.body)
-        merge_constants(module.body)
-        _drop_empty_initializers(module)
+
+    name = "iree-util-fold-globals"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        changes = True
+        while changes:
+            CanonicalizePass().apply(ctx, op)
+            changes = False
+            for variable in global_accesses(op).values():
+                changes |= _fold(variable, op)
+            _drop_empty_initializers(op)
 
 
 def _fold(variable: GlobalAccesses, module: ModuleOp) -> bool:
     """Fold a global as far as its accesses allow; return whether that changed the program."""
     if not variable.is_private:
-        return _mark_immutable(variable)
+        if "is_mutable" in variable.op.properties:
+            return False
+        if _is_set_once(variable) and _fold_initial_value(variable):
+            return True
+        return (not variable.stores and _inline(variable)) or _mark_immutable(variable)
     if not variable.loads:
         for op in (*variable.stores, variable.op):
             Rewriter.erase_op(op)
@@ -87,8 +97,18 @@ def _is_initial(store: Operation) -> bool:
 
 
 def _fold_initial_value(variable: GlobalAccesses) -> bool:
-    """Make the constant that an initializer stores the initial value."""
+    """Make the constant that an initializer stores the initial value.
+
+    Constants without an attribute, which cannot be initial values, replace the loads.
+    """
     (store,) = variable.stores
+    without = made_by(store.operands[0], *WITHOUT_ATTRIBUTE)
+    if without is not None and variable.is_private:
+        for load in variable.loads:
+            Rewriter.replace_op(load, without.clone())
+        Rewriter.erase_op(store)
+        variable.loads.clear()
+        return True
     constant = made_by(store.operands[0], "arith.constant")
     if constant is None or store.operands[0].type != variable.op.properties["type"]:
         return False
@@ -130,7 +150,7 @@ def _inline(variable: GlobalAccesses) -> bool:
             return False
         locate(constant, load)
         Rewriter.replace_op(load, constant)
-    return True
+    return bool(variable.loads)
 
 
 def _mark_immutable(variable: GlobalAccesses) -> bool:
