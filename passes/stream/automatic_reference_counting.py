@@ -6,8 +6,9 @@
 
 is followed by
 
-    %w = stream.resource.dealloca origin on(A) await(%v) => %r : ...
+    %w = stream.resource.dealloca on(A) await(%v) => %r : ...
 
+What waits for `%v` waits for `%w` from then on, so that memory is free when a program is over.
 Branches and loops in the block are waited for by the timepoints that they return. Resources that
 are returned, exported, stored or carried by control flow are not deallocated, since there is no
 reference count at run time.
@@ -123,12 +124,28 @@ def _result_after(
 def _deallocate(
     alloca: ResourceAllocaOp, users: dict[Operation, list[SSAValue]], cover: TimepointCover
 ) -> None:
-    """Deallocate a resource after its users, which are given in order."""
+    """Deallocate a resource after its users, which are given in order.
+
+    What waits for the last of them also waits for the deallocation.
+    """
     last = next(reversed(users), alloca)
-    waits = dict.fromkeys(chain.from_iterable(users.values()))
+    found = dict.fromkeys(chain.from_iterable(users.values()))
+    waits = {
+        wait: None
+        for wait in found
+        if not any(other is not wait and cover.covers(other, wait) for other in found)
+    }
     if not any(cover.covers(wait, alloca.result_timepoint) for wait in waits):
         waits = {alloca.result_timepoint: None, **waits}
     here = PlacedBuilder(located_builder(InsertPoint.after(last), alloca), alloca.affinity)
     reached = joined(list(waits) or [alloca.result_timepoint], here.builder)
-    operands = [alloca.result, alloca.storage_size, [reached]]
-    here.make(ResourceDeallocaOp, operands, TIMEPOINT, prefer_origin=UnitAttr())
+    followers = [use for wait in users.get(last, ())[-1:] for use in wait.uses]
+    free = here.make(
+        ResourceDeallocaOp,
+        [alloca.result, alloca.storage_size, [reached]],
+        TIMEPOINT,
+        prefer_origin=UnitAttr() if alloca.affinity is None else None,
+    )
+    for use in followers:
+        if use.operation is not reached.owner:
+            use.operation.operands[use.index] = free

@@ -7,9 +7,8 @@
 // CHECK: %[[S:.*]], %{{.*}} = stream.resource.alloca
 // CHECK: %[[U:.*]] = stream.cmd.execute
 // CHECK: %[[V:.*]] = stream.cmd.execute
-// CHECK: %[[J:.*]] = stream.timepoint.join max(%[[U]], %[[V]])
-// CHECK-NEXT: stream.resource.dealloca origin on(#hal.device.affinity<@a>) await(%[[J]]) => %[[R]]
-// CHECK-NEXT: stream.timepoint.await %[[V]] => %[[S]]
+// CHECK: %[[D:.*]] = stream.resource.dealloca on(#hal.device.affinity<@a>) await(%[[V]]) => %[[R]]
+// CHECK-NEXT: stream.timepoint.await %[[D]] => %[[S]]
 // CHECK-NEXT: util.return
 util.global private @a : !hal.device
 util.func private @main(%n: index, %v: i32) -> !stream.resource<external> {
