@@ -232,9 +232,12 @@ class TensorEncoding(Attribute, ABC):
         """Return whether the encoding lists the layouts of all targets even if they differ."""
         return False
 
-    def dynamic_dimensions(self) -> int:
-        """Return the number of dynamic sizes that `set_encoding` takes for the encoding itself."""
-        return 0
+    def dynamic_dimensions(self) -> int | None:
+        """Return the number of dynamic sizes that `set_encoding` takes for the encoding itself.
+
+        It is `None` if any number is accepted, since the encoding does not tell.
+        """
+        return None
 
 
 class ContractionEncoding(TensorEncoding, ABC):

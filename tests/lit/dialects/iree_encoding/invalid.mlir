@@ -141,3 +141,11 @@ func.func @f(%t: tensor<4xf32>) {
   %0 = iree_encoding.set_encoding %t : tensor<4xf32> -> tensor<4xf32, #iree_encoding.unknown>
   return
 }
+
+// -----
+
+func.func @f(%t: tensor<4x?xf32, #iree_encoding.testing<>>) {
+  // expected-error @+1 {{set has 1 dynamic dimensions but only 0 dimension values are attached}}
+  %0 = iree_encoding.unset_encoding %t : tensor<4x?xf32, #iree_encoding.testing<>> -> tensor<4x?xf32>
+  return
+}
