@@ -1,4 +1,4 @@
-"""The affine ops on indices that xDSL lacks, and the syntax of `affine.if`."""
+"""The affine ops on indices that xDSL lacks, or prints in another form than MLIR, and `affine.if`."""
 
 from __future__ import annotations
 
@@ -144,12 +144,31 @@ class _Arguments:
         return cast("AffineMapAttr | AffineSetAttr", operation.properties[self.space]).data
 
 
-MaxOp = row(
-    "max",
+
+
+def _verify_one_result(operation: Operation) -> None:
+    if len(cast(AffineMapAttr, operation.properties["map"]).data.results) != 1:
+        raise VerifyException("mapping must produce one value")
+
+
+ApplyOp = row(
+    "apply",
     "arguments* -> result | map:map",
     (" $map", _Arguments("map"), " attr-dict"),
     traits=PURE,
-    doc="Return the largest result of an affine map.",
+    verify=_verify_one_result,
+    doc="Return the result of an affine map of one result.",
+)
+
+MaxOp, MinOp = (
+    row(
+        name,
+        "arguments* -> result | map:map",
+        (" $map", _Arguments("map"), " attr-dict"),
+        traits=PURE,
+        doc=f"Return the {which} result of an affine map.",
+    )
+    for name, which in (("max", "largest"), ("min", "smallest"))
 )
 
 
@@ -203,4 +222,6 @@ class IfOp(SyntaxOperation):
             raise VerifyException("has results, but no else region")
 
 
-ExtendedAffine = extended(Affine, [DelinearizeIndexOp, IfOp, LinearizeIndexOp, MaxOp, *OPERATIONS])
+_OWN = [ApplyOp, DelinearizeIndexOp, IfOp, LinearizeIndexOp, MaxOp, MinOp]
+
+ExtendedAffine = extended(Affine, [*_OWN, *OPERATIONS])

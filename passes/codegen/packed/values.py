@@ -14,13 +14,13 @@ from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.arith import CeilDivSIOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, TensorType
 from xdsl.dialects.tensor import CastOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
+from ....dialects.affine import ApplyOp
 from ....dialects.iree_codegen import QueryTileSizesOp
 from ....dialects.iree_encoding.interfaces import Tensor, plain
 from ....dialects.linalg.dialect import NAMED_CLASSES
@@ -242,7 +242,10 @@ class PackedValues:
         )
         count = AffineBinaryOpExpr(AffineBinaryOpKind.CeilDiv, dividend, divisor)
         map_ = AffineMap(0, len(symbols), (count,))
-        return builder.insert(ApplyOp(symbols, AffineMapAttr(map_))).result
+        apply = ApplyOp.build(
+            operands=[symbols], result_types=[INDEX], properties={"map": AffineMapAttr(map_)}
+        )
+        return builder.insert(apply).results[0]
 
     def _pack(self, forms: TensorForms, value: SSAValue, layout: PackedLayout) -> SSAValue:
         empty = self.empty(forms.tensor, forms.sizes, layout)

@@ -3,11 +3,11 @@
 
 // CHECK-NOT: #map
 // CHECK: func.func @f(%i: index)
-// CHECK-NEXT: affine.apply affine_map<(d0) -> (d0 + 1)> (%i)
+// CHECK-NEXT: affine.apply affine_map<(d0) -> (d0 + 1)>(%i)
 // CHECK-NOT: #map
 
 #map = affine_map<(d0) -> (d0 + 1)>
 func.func @f(%i: index) {
-  %0 = affine.apply #map (%i)
+  %0 = affine.apply #map(%i)
   return
 }

@@ -8,7 +8,7 @@
 // CHECK-DAG: affine_map<()[s0, s1] -> (s0 ceildiv s1)>
 // CHECK-LABEL: func.func @matmul
 // CHECK: %[[L:.*]]:2 = iree_codegen.query_tile_sizes tensor<17x?xf32, #[[E:.*]]> -> index, index
-// CHECK: affine.apply #{{.*}} ()[%[[L]]#0]
+// CHECK: affine.apply #{{.*}}()[%[[L]]#0]
 // CHECK: %[[A:.*]] = linalg.pack %a padding_value({{.*}}) outer_dims_perm = [0, 1] inner_dims_pos = [0, 1] inner_tiles = [%[[L]]#0, %[[L]]#1] into %{{.*}} : tensor<17x?xf32> -> tensor<?x?x?x?xf32>
 // CHECK: %[[R:.*]]:2 = iree_codegen.query_tile_sizes tensor<?x33xf32, #{{.*}}>
 // CHECK: %[[B:.*]] = linalg.pack %b {{.*}}inner_dims_pos = [1, 0] inner_tiles = [%[[R]]#0, %[[R]]#1]
