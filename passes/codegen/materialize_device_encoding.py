@@ -38,6 +38,7 @@ from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
 from ...ir.value_flow import BRANCHES, update_function_type
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
+from ..general.canonicalize import merge_constants
 from .packed.accesses import (
     Slice,
     dynamic_dims,
@@ -121,6 +122,8 @@ class KernelLowering:
         self.unknown.verify_unused()
         if replaced or any(operation.name in RETURNS for operation in done):
             update_function_type(self._function)
+        if done:
+            merge_constants(self._function.regions[0])
 
     def _replace_arguments(self) -> list[BlockArgument]:
         """Insert packed arguments in front of encoded ones; return the latter, to be erased."""

@@ -49,6 +49,8 @@ class DimensionSizes(Sizes[SSAValue]):
     def __init__(self) -> None:
         self._sizes: dict[tuple[SSAValue, int], Size] = {}
         self._constants: dict[tuple[Block, int], SSAValue] = {}
+        self._measured: dict[Operation | Block, DimOp] = {}
+        """The last `tensor.dim` inserted after each definition."""
 
     def size(self, value: SSAValue, index: int) -> Size:
         key = value, index
@@ -113,9 +115,17 @@ class DimensionSizes(Sizes[SSAValue]):
         return located_builder(point, maker)
 
     def measure(self, value: SSAValue, index: int) -> SSAValue:
-        """Insert a `tensor.dim` and return its result."""
+        """Insert a `tensor.dim` and return its result.
+
+        Those of the results of one op, or of the arguments of one block, follow each other.
+        """
         position = self.constant(index, value)
-        return self.builder_after(value).insert(DimOp(value, position)).result
+        builder, last = self.builder_after(value), self._measured.get(value.owner)
+        if last is not None and last.parent is not None:
+            builder = located_builder(InsertPoint.after(last), maker_of(value))
+        dim = builder.insert(DimOp(value, position))
+        self._measured[value.owner] = dim
+        return dim.result
 
     def _find(self, value: SSAValue, index: int) -> Size:
         tensor = ranked(value)
