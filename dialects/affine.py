@@ -1,4 +1,4 @@
-"""The affine ops on indices that xDSL lacks, or prints in another form than MLIR, and `affine.if`."""
+"""The affine ops on indices that xDSL lacks or prints unlike MLIR, and `affine.if`."""
 
 from __future__ import annotations
 
@@ -142,8 +142,6 @@ class _Arguments:
 
     def _space(self, operation: Operation) -> AffineMap | AffineSet:
         return cast("AffineMapAttr | AffineSetAttr", operation.properties[self.space]).data
-
-
 
 
 def _verify_one_result(operation: Operation) -> None:

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from math import prod
+from math import isfinite, prod
 from typing import Any, cast
 
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
     Builtin,
     ComplexType,
     DenseIntOrFPElementsAttr,
+    Float64Type,
+    FloatAttr,
     IndexType,
+    IntegerAttr,
     IntegerType,
     LocationAttr,
     ModuleOp,
     UnknownLoc,
     UnregisteredOp,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation
@@ -357,11 +363,32 @@ class ModulePrinter(Printer):
             return
         if self._print_dense(attribute):
             return
+        if isinstance(attribute, ArrayAttr):
+            with self.in_square_brackets():
+                self.print_list(cast("ArrayAttr[Attribute]", attribute), self._print_element)
+            return
         affine = affine_text(attribute)
         if affine is not None:
             self.print_string(affine)
         else:
             super().print_attribute(attribute)
+
+    def _print_element(self, attribute: Attribute) -> None:
+        """Print an attribute of an array: MLIR omits the types `i64` and `f64` there."""
+        match attribute:
+            case IntegerAttr(value=value, type=IntegerType() as kind) if kind == i64:
+                self.print_int(value.data)
+            case FloatAttr(value=value, type=Float64Type() as kind) if isfinite(value.data):
+                self.print_float(value.data, kind)
+            case _:
+                self.print_attribute(attribute)
+
+    def print_float(self, value: float, type: AnyFloat) -> None:
+        """Print a number; infinity and NaN as their bits, in capital letters as MLIR does."""
+        if isfinite(value):
+            super().print_float(value, type)
+        else:
+            self.print_string(f"0x{type.pack((value,))[::-1].hex().upper()}")
 
     def _print_dense(self, attribute: Attribute) -> bool:
         """Print the attribute if it is a dense constant, and return whether it is.

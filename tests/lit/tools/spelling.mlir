@@ -20,7 +20,7 @@
 // TODAY-DAG: #device_target_local = #hal.device.target<"local", [#executable_target_vmvx_bytecode_fb]> : !hal.device
 // TODAY-DAG: #encoding = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map2, #map3]>
 // TODAY-DAG: #encoding1 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = {{\[\[}}#map, #map1], #map2, #map3]>
-// TODAY-DAG: #encoding2 = #iree_encoding.layout<[#iree_cpu.vmvx_encoding_resolver<configuration = {encoding_attr = #encoding, encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [8 : i64, 4 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>]>
+// TODAY-DAG: #encoding2 = #iree_encoding.layout<[#iree_cpu.vmvx_encoding_resolver<configuration = {encoding_attr = #encoding, encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [8, 4], outerDimsPerm = [0, 1]}}>]>
 // TODAY: #device_target_local
 util.global private @d = #hal.device.target<"local", [#hal.executable.target<"vmvx", "vmvx-bytecode-fb", {encoding_solver = #iree_cpu.vmvx_encoding_solver<target_configuration = {ukernels = "none"}>}>]> : !hal.device
 

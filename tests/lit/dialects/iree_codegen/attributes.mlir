@@ -14,7 +14,7 @@ func.func private @codegen() attributes {a = #config}
 func.func private @compilation() attributes {b = #compilation}
 // CHECK: d = #iree_codegen.export_config<workgroup_size = [4, 1, 1]>
 func.func private @threads() attributes {d = #iree_codegen.export_config<workgroup_size = [4, 1, 1]>}
-// CHECK: e = #iree_gpu.lowering_config<{reduction = [0 : i64, 4 : i64], mma_kind = "x"}>
+// CHECK: e = #iree_gpu.lowering_config<{reduction = [0, 4], mma_kind = "x"}>
 func.func private @gpu() attributes {e = #iree_gpu.lowering_config<{reduction = [0, 4], mma_kind = "x"}>}
 // CHECK: f = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = true>
 func.func private @options() attributes {f = #iree_gpu.pipeline_options<prefetch_num_stages = 2, no_reduce_shared_memory_bank_conflicts = true>}

@@ -28,7 +28,7 @@ func.func @f(%t: tensor<?x?xf32>, %m: index, %k: index) {
 
 // CHECK-LABEL: func.func @of_other_encodings(
 // CHECK: iree_encoding.set_encoding %t encoding_dims{%m, %k} : tensor<?x?xf32> -> tensor<?x?xf32, #encoding>
-// CHECK: iree_encoding.set_encoding %t encoding_dims{%k} : tensor<?x?xf32> -> tensor<?x?xf32, #encoding3>
+// CHECK: iree_encoding.set_encoding %t encoding_dims{%k} : tensor<?x?xf32> -> tensor<?x?xf32, #iree_encoding.padding<[0, ?]>>
 func.func @of_other_encodings(%t: tensor<?x?xf32>, %m: index, %k: index) {
   %a = iree_encoding.set_encoding %t encoding_dims{%m, %k} : tensor<?x?xf32> -> tensor<?x?xf32, #iree_encoding.testing<>>
   %b = iree_encoding.set_encoding %t encoding_dims{%k} : tensor<?x?xf32> -> tensor<?x?xf32, #iree_encoding.padding<[0, ?]>>

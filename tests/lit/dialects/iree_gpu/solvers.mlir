@@ -2,7 +2,7 @@
 
 // A processor is described at length; its solver looks at the architecture only.
 
-// CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_gpu.gpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [1 : i64, 0 : i64], innerTileSizes = [64 : i64, 16 : i64], outerDimsPerm = [1 : i64, 0 : i64]}}>]>
+// CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_gpu.gpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [1, 0], innerTileSizes = [64, 16], outerDimsPerm = [1, 0]}}>]>
 // CHECK-DAG: #encoding1 = #iree_encoding.layout<[#iree_encoding.identity]>
 // CHECK-DAG: #executable_target_rocm_hsaco_fb = #hal.executable.target<"rocm", "rocm-hsaco-fb", {abi = "hip", iree.encoding.resolver = #iree_gpu.gpu_encoding_resolver<>, iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp64|fp32, storage = b64|b32, subgroup = shuffle|arithmetic, mma = [<MFMA_F32_16x16x4_F32>, <MFMA_F32_16x16x16_F16>], subgroup_size_choices = [64], simds_per_wgp = 4>, chip = <wgp_count = 304, sku = "mi300x">>}>
 // CHECK-DAG: #device_target_hip = #hal.device.target<"hip", [#executable_target_rocm_hsaco_fb]> : !hal.device

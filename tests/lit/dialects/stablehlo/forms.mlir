@@ -7,7 +7,7 @@
 module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
   // CHECK: func.func public @main(%a: tensor<4xf32> {mhlo.layout_mode = "default"}, %q: tensor<2x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2:3}>>, %b: tensor<?xf32, #stablehlo.bounds<3>>, %t: !stablehlo.token, %r: tensor<2x!quant.uniform<i8<0:127>:f32, 0.5>>, %im: tensor<1x2x4xf32>, %ke: tensor<3x2x5xf32>)
   func.func public @main(%a: tensor<4xf32> {mhlo.layout_mode = "default"}, %q: tensor<2x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2:3}>>, %b: tensor<?xf32, #stablehlo.bounds<3>>, %t: !stablehlo.token, %r: tensor<2x!quant.uniform<i8<0:127>:f32, 0.5>>, %im: tensor<1x2x4xf32>, %ke: tensor<3x2x5xf32>) {
-    // CHECK: %c = stablehlo.constant dense<[(0x7fc00000,0.000000e+00), (1.000000e+00,2.000000e+00)]> : tensor<2xcomplex<f32>>
+    // CHECK: %c = stablehlo.constant dense<[(0x7FC00000,0.000000e+00), (1.000000e+00,2.000000e+00)]> : tensor<2xcomplex<f32>>
     %c = stablehlo.constant dense<[(0x7FC00000,0.000000e+00), (1.0,2.0)]> : tensor<2xcomplex<f32>>
     // CHECK: stablehlo.exponential %a {result_accuracy = #stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<4xf32>
     %0 = stablehlo.exponential %a {result_accuracy = #stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<4xf32>

@@ -98,7 +98,7 @@ shard.grid @g(shape = 2)
 // CHECK-NEXT:  %r = linalg.reduce { arith.maxnumf } ins(%x : tensor<4x3xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
 // CHECK-NEXT:  %0 = tensor.expand_shape %r {{\[\[}}0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
 // CHECK-NEXT:  %all_gather = shard.all_gather %0 on @g grid_axes = [0] gather_axis = 0 : tensor<1x4xf32> -> tensor<2x4xf32>
-// CHECK-NEXT:  %cst = arith.constant 0x7fc00000 : f32
+// CHECK-NEXT:  %cst = arith.constant 0x7FC00000 : f32
 // CHECK-NEXT:  %1 = tensor.splat %cst : tensor<4xf32>
 // CHECK-NEXT:  %r_1 = linalg.reduce ins(%all_gather : tensor<2x4xf32>) outs(%1 : tensor<4xf32>) dimensions = [0] (%2: f32, %3: f32) {
 // CHECK-NEXT:  %4 = arith.maxnumf %2, %3 : f32

@@ -154,7 +154,7 @@ func.func @no_endomorphism(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf3
 // Two small reductions that are ready together are one.
 
 // CHECK-LABEL: func.func @merged(%x: tensor<4x2xf32>, %y: tensor<f32>) -> tensor<4x2xf32> {
-// CHECK-NEXT:  %0 = tensor.collapse_shape %x {{\[\[}}0 : i64, 1 : i64]] : tensor<4x2xf32> into tensor<8xf32>
+// CHECK-NEXT:  %0 = tensor.collapse_shape %x {{\[\[}}0, 1]] : tensor<4x2xf32> into tensor<8xf32>
 // CHECK-NEXT:  %1 = tensor.extract %y[] : tensor<f32>
 // CHECK-NEXT:  %2 = tensor.from_elements %1 : tensor<1xf32>
 // CHECK-NEXT:  %3 = tensor.concat dim(0) %0, %2 : (tensor<8xf32>, tensor<1xf32>) -> tensor<9xf32>

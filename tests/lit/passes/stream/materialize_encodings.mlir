@@ -7,7 +7,7 @@ util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
 
 // One kernel for equal types; none where both sides are stored in rows.
 
-// CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [16 : i64, 1 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>]>
+// CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
 // CHECK: stream.executable private @_encoding_0 {
 // CHECK:   stream.executable.export public @_encoding_0_encode_Dx5xf32_to_Dx5xf32 workgroups(%{{.*}}: index, %{{.*}}: index) -> (index, index, index)
 // CHECK:   func.func @_encoding_0_encode_Dx5xf32_to_Dx5xf32(%{{.*}}: !stream.binding, %{{.*}}: index, %{{.*}}: index, %{{.*}}: !stream.binding)

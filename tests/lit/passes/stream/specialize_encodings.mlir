@@ -133,7 +133,7 @@ module attributes {stream.affinity.default = #hal.device.affinity<@b>} {
 // one. Neither AVX2 nor AVX-512 has a tile for f64: the identity, and nothing to do.
 
 // CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_encoding.identity]>
-// CHECK-DAG: #encoding1 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [8 : i64, 1 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>]>
+// CHECK-DAG: #encoding1 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [8, 1], outerDimsPerm = [0, 1]}}>]>
 // CHECK-LABEL: util.func public @targets
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@differ>) tensor<17x40xf32, #encoding>
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf32, #encoding1>
