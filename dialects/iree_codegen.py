@@ -37,6 +37,7 @@ from ..ir.linear_forms import loops_of
 from ..ir.syntax.assembly_format import Syntax
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.rows import PURE, Rows
+from ..ir.text.printer import attribute_text
 
 
 def _verify_query(query: Operation) -> None:
@@ -180,7 +181,7 @@ def _parse_value(parser: AttrParser) -> str:
             return f"{opening}{', '.join(entries)}{'>' if opening == '<' else ']'}"
     if (word := parser.parse_optional_identifier()) is not None:
         return _parse_words(parser, word)
-    return str(parser.parse_attribute())
+    return attribute_text(parser.parse_attribute())
 
 
 IreeCodegen = Dialect(

@@ -73,6 +73,7 @@ _NAMES: dict[str, Callable[[Attribute], str | None]] = {
     "iree_codegen.compilation_info": _always("compilation"),
     "iree_codegen.lowering_config": _always("config"),
     "iree_codegen.translation_info": _always("translation"),
+    "iree_cpu.lowering_config": _always("config"),
     "iree_encoding.encoding": _always("encoding"),
     "iree_encoding.layout": _always("encoding"),
     "iree_encoding.testing": _always("encoding"),

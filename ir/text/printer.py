@@ -472,6 +472,13 @@ def print_operation(
     return printer.finish().rstrip("\n")
 
 
+def attribute_text(attribute: Attribute) -> str:
+    """Return the text of an attribute or type, without aliases."""
+    printer = ModulePrinter(PrintStyle(aliases=False))
+    printer.print_attribute(attribute)
+    return printer.finish()
+
+
 def value_names(operation: Operation) -> dict[SSAValue, str]:
     """Return the names that the values inside an isolated operation are printed with, without `%`.
 
