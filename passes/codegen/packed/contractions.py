@@ -106,11 +106,9 @@ def lower_contraction(
     tensors = zip((*view.inputs, *view.outputs), layouts, strict=True)
     tiled = [values.form(value, layout) for value, layout in tensors]
     for index, operand in enumerate(product.operands):
-        form = tiled[index]
-        if index != RESULT:
-            form = _widened(values, form, view, index)
-        shapes.append(values.dimensions.sizes(form))
-        forms.append(_as_matrix(values, form, operand, _sides(index, swapped)))
+        shapes.append(values.dimensions.sizes(tiled[index]))
+        form = _as_matrix(values, tiled[index], operand, _sides(index, swapped))
+        forms.append(form if index == RESULT else _widened(values, form, view, index))
     factors = [forms[RHS], forms[LHS]] if swapped else [forms[LHS], forms[RHS]]
     batched = Role.BATCH in result.roles.values()
     kind = NAMED_CLASSES["linalg.batch_mmt4d" if batched else "linalg.mmt4d"]
