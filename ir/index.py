@@ -55,28 +55,30 @@ def emit_size(
 ) -> SSAValue:
     """Emit the computation of a storage size in bytes from the dynamic dimension sizes, in order.
 
-    Static factors are one constant after the first dynamic size. The bytes of an element come last
-    if rows of several dynamic sizes are padded. Products have the `nsw` flag if the tensor has a
-    layout. The order and the flags are IREE's.
+    Static factors, with the bytes of an element, are one constant: the second factor, or the last.
+    Products have the `nsw` flag if the tensor has a layout. The order and the flags are IREE's.
     """
     if formula.is_static:
         return constant_index(formula.evaluate(), builder)
     rest = iter(dynamic_sizes)
-    several = sum(extent.size is None for extent in formula.extents) > 1
-    padded = several and any(extent.padding for extent in formula.extents)
     indices = _SizeIndices(builder) if has_layout else BuilderIndices(builder)
     bits = formula.element_bits
-    element_bytes = max(1, bits // 8)
-    known = 1 if padded else element_bytes
-    sizes: list[IndexOrInt] = []
-    for extent in formula.extents:
+    known = max(1, bits // 8)
+    dynamic: dict[int, SSAValue] = {}
+    for position, extent in enumerate(formula.extents):
         if extent.size is None:
-            sizes.append(_stored_size(extent, next(rest), indices))
+            dynamic[position] = next(rest)
         else:
             known *= extent.stored(extent.size, MAX_VECTOR_SCALE)
-    first, *others = sizes
-    size = indices.multiply(first, known)
-    for factor in (*others, element_bytes if padded else 1):
+    sizes: dict[int, IndexOrInt] = dict(dynamic)
+    for position in dict.fromkeys((*formula.rounding_order, *dynamic)):
+        if position in dynamic:
+            extent = formula.extents[position]
+            sizes[position] = _stored_size(extent, dynamic[position], indices)
+    factors = list(sizes.values())
+    factors.insert(len(factors) if formula.is_constant_last else 1, known)
+    size, *others = factors
+    for factor in others:
         size = indices.multiply(size, factor)
     if bits < 8:
         size = indices.binary(CeilDivUIOp, size, 8 // bits)

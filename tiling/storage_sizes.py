@@ -9,7 +9,7 @@ in `tests/unit/tiling/test_storage_sizes.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from .element_types import ElementType
@@ -51,6 +51,10 @@ class StorageFormula:
 
     extents: tuple[Extent, ...]
     element_bits: int
+    rounding_order: tuple[int, ...] = field(default=(), compare=False)
+    """The order in which code rounds dimensions up, if not the order of dimensions."""
+    is_constant_last: bool = field(default=False, compare=False)
+    """Whether code multiplies by static factors last, not after the first dynamic size."""
 
     @property
     def is_static(self) -> bool:
@@ -97,7 +101,7 @@ def storage_formula(
             )
         multiple = MAX_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile
         extents[position] = Extent(shape[position], 0, multiple, scalable)
-    return StorageFormula(tuple(extents), element.storage_bits)
+    return StorageFormula(tuple(extents), element.storage_bits, layout.inner_positions)
 
 
 def padded_formula(
@@ -111,7 +115,7 @@ def padded_formula(
     if len(padding) != len(shape):
         raise StorageSizeError(f"{len(padding)} paddings for a tensor of rank {len(shape)}")
     extents = tuple(Extent(size, pad or 0) for size, pad in zip(shape, padding, strict=True))
-    return StorageFormula(extents, element.storage_bits)
+    return StorageFormula(extents, element.storage_bits, is_constant_last=True)
 
 
 def dense_formula(shape: Sequence[int | None], element: ElementType) -> StorageFormula:

@@ -88,6 +88,10 @@ class IdentityAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
         return IDENTITY
 
+    def storage_formula(self, tensor: Tensor) -> StorageFormula:
+        shape = shape_of(tensor)
+        return padded_formula(shape, element_of(tensor), [0] * len(shape))
+
 
 @irdl_attr_definition
 class PackedStorageAttr(
