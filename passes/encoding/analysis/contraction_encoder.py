@@ -66,6 +66,7 @@ class ContractionEncoder:
         )
         builder.insert(unset)
         Rewriter.replace_op(operation, [], [unset.result])
+        _erase_unread(view.outputs[0])
 
     def encode_marked(self, module: ModuleOp) -> bool:
         """Encode the operations marked by `iree.opt.data_tiling`; return whether there are any.
@@ -101,8 +102,10 @@ class ContractionEncoder:
         """Replace a `set_encoding` of a filled tensor by a fill of an encoded tensor."""
         if made_by(operation.source, "linalg.fill") is None:
             return
-        filled = self._filled(operation.source, operation.result.type, operation)
+        source = operation.source
+        filled = self._filled(source, operation.result.type, operation)
         Rewriter.replace_op(operation, [], [filled])
+        _erase_unread(source)
 
     def _dynamic_loops(self, contraction: TiledContraction) -> tuple[SSAValue, ...]:
         """Return the extents of dynamic loops, in order; spelling `2024` does not list them."""
@@ -157,3 +160,13 @@ class ContractionEncoder:
         if owner.name == "tensor.empty":
             return empty
         return builder.insert(rebuilt(owner, [owner.operands[0], empty], [type_])).results[0]
+
+
+def _erase_unread(value: SSAValue) -> None:
+    """Erase the fill that makes a tensor, and the empty tensor under it, if nothing reads them."""
+    while (maker := made_by(value, "linalg.fill", "tensor.empty")) and not value.first_use:
+        below = maker.operands[1] if maker.name == "linalg.fill" else None
+        Rewriter.erase_op(maker)
+        if below is None:
+            return
+        value = below

@@ -95,3 +95,19 @@ util.func public @generic_windows(%i: tensor<1x16x8xf32>, %w: tensor<3x8xf32>, %
   } -> tensor<1x14x8xf32>
   util.return %0, %1 : tensor<1x12x8xf32>, tensor<1x14x8xf32>
 }
+
+// -----
+
+// The fill that is redone on encoded tensors goes.
+// CHECK-LABEL: util.func public @filled(
+// CHECK-NOT: tensor.empty() : tensor<30x70xf32>
+// CHECK-NOT: tensor<30x70xf32>) -> tensor<30x70xf32>
+// CHECK: linalg.fill {{.*}} -> tensor<30x70xf32, #encoding
+util.func public @filled(%a: tensor<30x50xf32>, %b: tensor<50x70xf32>) -> tensor<30x70xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<30x70xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<30x70xf32>) -> tensor<30x70xf32>
+  %2 = linalg.matmul {iree.opt.data_tiling} ins(%a, %b : tensor<30x50xf32>, tensor<50x70xf32>)
+    outs(%1 : tensor<30x70xf32>) -> tensor<30x70xf32>
+  util.return %2 : tensor<30x70xf32>
+}
