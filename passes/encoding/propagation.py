@@ -273,14 +273,14 @@ def _hoist_set_encoding(
         return
     if not operation.source.has_one_use() or not hoists(view):
         return
-    encodings = [_with_maps(encoding, (map_.compose(inverse),)) for map_ in view.input_maps]
+    found = [_with_maps(encoding, (map_.compose(inverse),)) for map_ in view.input_maps]
+    encodings = [each for each in found if each is not None]
+    if len(encodings) < len(found):
+        return
     encodes = [
         _set_encoding(value, input_encoding, operation.encoding_dims, operation)
         for value, input_encoding in zip(view.inputs, encodings, strict=True)
-        if input_encoding is not None
     ]
-    if len(encodes) < len(encodings):
-        return
     result = on_encoded(source, view, encodes, encoding, operation, sizes)
     Rewriter.replace_op(operation, [], [result])
     Rewriter.erase_op(source)

@@ -113,3 +113,28 @@ util.func public @scaled(%a: tensor<127x513xi8>, %s: tensor<513xf32>) -> tensor<
   }
   util.return %0 : tensor<127x513xf32, #rhs>
 }
+
+// An encoding that does not take maps stays, and nothing is left of the attempt to move it.
+// CHECK-LABEL: util.func public @without_maps(
+// CHECK: } -> tensor<64x16xf32>
+// CHECK-NEXT: iree_encoding.set_encoding {{.*}} : tensor<64x16xf32> ->
+// CHECK-NEXT: util.optimization_barrier
+util.func public @without_maps(%a: tensor<64x16xf16>, %b: tensor<16xf32>) -> tensor<64x16xf32> {
+  %0 = flow.dispatch.region -> (tensor<64x16xf32>) {
+    %1 = tensor.empty() : tensor<64x16xf32>
+    %2 = linalg.generic {
+        indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+        iterator_types = ["parallel", "parallel"]}
+        ins(%a, %b : tensor<64x16xf16>, tensor<16xf32>) outs(%1 : tensor<64x16xf32>) {
+      ^bb0(%x: f16, %y: f32, %z: f32):
+        %3 = arith.extf %x : f16 to f32
+        %4 = arith.mulf %3, %y : f32
+        linalg.yield %4 : f32
+    } -> tensor<64x16xf32>
+    %5 = iree_encoding.set_encoding %2 : tensor<64x16xf32> -> tensor<64x16xf32, #iree_encoding.testing<>>
+    %6 = util.optimization_barrier %5 : tensor<64x16xf32, #iree_encoding.testing<>>
+    %7 = iree_encoding.unset_encoding %6 : tensor<64x16xf32, #iree_encoding.testing<>> -> tensor<64x16xf32>
+    flow.return %7 : tensor<64x16xf32>
+  }
+  util.return %0 : tensor<64x16xf32>
+}
