@@ -137,7 +137,8 @@ class DispatchTensorAccess(SyntaxOperation):
 class DispatchTensorLoadOp(DispatchTensorAccess):
     """Load a slice of a dispatch tensor.
 
-    The result may have another encoding than the source. The verifier rejects a write-only source.
+    The result may have another encoding than the source. That of a write-only source has undefined
+    contents: IREE loads it as the destination of what a kernel computes.
     """
 
     name = "iree_tensor_ext.dispatch.tensor.load"
@@ -158,8 +159,6 @@ class DispatchTensorLoadOp(DispatchTensorAccess):
     def verify_(self) -> None:
         super().verify_()
         self.verify_access(self.source.type, self.result.type, len(self.source_dims), "the source")
-        if cast(DispatchTensor, self.source.type).access.data == "writeonly":
-            raise VerifyException("the source is write-only")
 
 
 @irdl_op_definition

@@ -41,3 +41,11 @@ func.func @ragged(%t: tensor<?x4xf32>, %m: memref<8x4xf32>, %offsets: tensor<4xi
   %l = iree_tensor_ext.linearize_ragged_dims %r : tensor<3x?x4xf32, #iree_tensor_ext.ragged_shape<0>> -> tensor<?x4xf32>{%n}
   func.return
 }
+
+// A write-only tensor is loaded as a destination.
+// CHECK-LABEL: func.func @destination(
+// CHECK: iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [4], strides = [1] : !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>> -> tensor<4xf32>
+func.func @destination(%a: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>>) {
+  %0 = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [4], strides = [1] : !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>> -> tensor<4xf32>
+  func.return
+}

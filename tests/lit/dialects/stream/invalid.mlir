@@ -62,14 +62,6 @@ func.func @f(%a: !stream.binding, %n: index) {
 
 // -----
 
-func.func @f(%a: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>>) {
-  // expected-error @+1 {{the source is write-only}}
-  %0 = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [4], strides = [1] : !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>> -> tensor<4xf32>
-  return
-}
-
-// -----
-
 func.func @f(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>>) {
   // expected-error @+1 {{expected 1 sizes, found 2}}
   %0 = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [4, 1], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>> -> tensor<4xf32>
