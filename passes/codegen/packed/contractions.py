@@ -16,6 +16,7 @@ from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import NAMED_CLASSES, GenericOp
 from ....dialects.linalg.structured_view import StructuredView
+from ....ir.linear_forms import loops_of
 from ....tiling.contractions import LHS, RESULT, RHS, ContractionOperand, DimensionMap, Role
 from ....tiling.packed_layouts import PackedLayout
 from ...encoding.analysis.contraction_matching import unsigned_factors, view_of_tensors
@@ -297,8 +298,28 @@ def lower_convolution(
     tensors = zip((*view.inputs, *view.outputs), layouts, strict=True)
     left, right, start = (values.form(value, layout) for value, layout in tensors)
     iterators = [*view.iterators, *(view.iterators[loop] for loop in tiled)]
-    generic = GenericOp([left, right], [start], copy_of(view.body), known, iterators)
+    order = _loop_order(known, len(view.iterators))
+    positions = [AffineExpr.dimension(order.index(loop)) for loop in range(len(iterators))]
+    reordered = AffineMap(len(order), 0, tuple(positions))
+    generic = GenericOp(
+        [left, right],
+        [start],
+        copy_of(view.body),
+        [map_.compose(reordered) for map_ in known],
+        [iterators[loop] for loop in order],
+    )
     return values.builder.insert(generic).results[0]
+
+
+def _loop_order(maps: Sequence[AffineMap], outer: int) -> list[int]:
+    """Return the loops of a tiled convolution in IREE's order, given the maps of its tensors.
+
+    The first `outer` loops come before those inside of tiles. In both groups, loops of the result
+    come first, then those of the filter, each as memory has them.
+    """
+    seen = [loop for index in (RESULT, RHS, LHS) for loop in loops_of(maps[index])]
+    loops = dict.fromkeys((*seen, *range(maps[RESULT].num_dims)))
+    return sorted(loops, key=lambda loop: loop >= outer)
 
 
 def _tiled_loops(view: StructuredView, layouts: tuple[PackedLayout, ...]) -> tuple[int, ...]:
