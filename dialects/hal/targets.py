@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import attribute, operation_name
 from ...ir.dialect_extension import plain_type
 from ...ir.symbols import defined_name
-from ...ir.syntax.attribute_format import FormattedAttribute
+from ...ir.syntax.attribute_format import KINDS, FormattedAttribute, Kind
 
 DeviceType = plain_type("hal.device", "A device of the running program.")
 
@@ -40,6 +40,15 @@ def device_globals(module: ModuleOp) -> dict[str, Operation]:
     }
 
 
+def _parse_configuration(parser: AttrParser) -> Attribute:
+    """Parse a dictionary. An empty one is the same as none, as in IREE."""
+    found = parser.parse_attribute()
+    return found if found != DictionaryAttr({}) else NoneAttr()
+
+
+CONFIGURATION: Mapping[str, Kind] = {"configuration": (_parse_configuration, KINDS["attr"][1])}
+
+
 @irdl_attr_definition
 class ExecutableTargetAttr(FormattedAttribute):
     """`<"backend", "format", {configuration}>`: the target that an executable is compiled for."""
@@ -48,7 +57,8 @@ class ExecutableTargetAttr(FormattedAttribute):
     backend: StringAttr
     format: StringAttr
     configuration: DictionaryAttr | NoneAttr
-    FORMAT: ClassVar[str] = "<$backend:string, $format:string(, $configuration)?>"
+    FORMAT: ClassVar[str] = "<$backend:string, $format:string(, $configuration:configuration)?>"
+    KINDS: ClassVar[Mapping[str, Kind]] = CONFIGURATION
 
     @property
     def entries(self) -> DictionaryAttr:
@@ -109,7 +119,7 @@ class DeviceTargetAttr(DeviceAttribute):
                 position = parser.pos
                 attribute = parser.parse_attribute()
                 if isinstance(attribute, DictionaryAttr):
-                    configuration = attribute
+                    configuration = attribute if attribute.data else NoneAttr()
                 elif isinstance(attribute, ArrayAttr):
                     targets = cast("ArrayAttr[Attribute]", attribute)
                 else:
@@ -142,7 +152,10 @@ class DeviceAliasAttr(DeviceAttribute):
     identifier: StringAttr
     ordinal: IntegerAttr | NoneAttr
     configuration: DictionaryAttr | NoneAttr
-    FORMAT: ClassVar[str] = "<$identifier:string([$ordinal:index])?(, $configuration)?>"
+    FORMAT: ClassVar[str] = (
+        "<$identifier:string([$ordinal:index])?(, $configuration:configuration)?>"
+    )
+    KINDS: ClassVar[Mapping[str, Kind]] = CONFIGURATION
 
 
 @irdl_attr_definition

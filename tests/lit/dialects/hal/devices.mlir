@@ -1,5 +1,6 @@
 // RUN: mesh-opt %s --verify-roundtrip | filecheck %s
 // RUN: mesh-opt %s --mlir-print-op-generic | mesh-opt | filecheck %s
+// RUN: mesh-opt %s --mlir-print-local-scope | filecheck %s --check-prefix=EMPTY
 
 // Devices, targets and affinities.
 
@@ -18,3 +19,9 @@ builtin.module attributes {stream.affinity.default = #hal.device.affinity<@d>, s
   util.global private @a = #hal.device.alias<"hip"> : !hal.device
   func.func private @affinities(tensor<4xf32> {iree.abi.affinity = #hal.device.promise<@d>}, tensor<4xf32> {iree.abi.affinity = #hal.device.optimal<[#hal.device.affinity<@d, [0, 1]>, #hal.device.affinity<@s>]>})
 }
+
+// An empty configuration is none.
+// EMPTY: a = #hal.executable.target<"a", "b">, b = #hal.device.target<"l", [#hal.executable.target<"a", "b">]> : !hal.device
+func.func private @without_configuration() attributes {
+  a = #hal.executable.target<"a", "b", {}>,
+  b = #hal.device.target<"l", {}, [#hal.executable.target<"a", "b">]> : !hal.device}
