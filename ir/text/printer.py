@@ -366,9 +366,7 @@ class ModulePrinter(Printer):
         if isinstance(attribute, ArrayAttr):
             with self.in_square_brackets():
                 self.print_list(cast("ArrayAttr[Attribute]", attribute), self._print_element)
-            return
-        affine = affine_text(attribute)
-        if affine is not None:
+        elif (affine := affine_text(attribute)) is not None:
             self.print_string(affine)
         else:
             super().print_attribute(attribute)
