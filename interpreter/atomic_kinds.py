@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute, Operation
 
-from ..ir.combiners import COMBINERS
+from ..ir.combiners import COMBINERS, Combiner
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array
 from ..runtime.abi.values import dtype_of, integer_width
@@ -25,18 +25,23 @@ def combined(
         return value
     if kind in _NAN_DROPPING:
         return _NAN_DROPPING[kind](old, value)
-    combiner = COMBINERS.get(f"arith.{_SCALAR_OPERATIONS.get(kind or '', kind)}")
-    width = integer_width(element)
+    combiner, width = _combiner(kind), integer_width(element)
     if combiner is None or (width is None) != (combiner.operation[-1] == "f"):
         raise OperationError(op, f"cannot combine elements of {element} by '{kind}'")
-    unsigned = width is not None and combiner.operation[-2:] == "ui"
-    of = IntegerType(width, Signedness.UNSIGNED) if unsigned and width is not None else element
+    if width is None:
+        return reduced([old, value], combiner.kind, element)
+    is_unsigned = combiner.operation.endswith("ui")
+    of = IntegerType(width, Signedness.UNSIGNED) if is_unsigned else element
     result = reduced([old, value], combiner.kind, of)
-    return result if width is None else wrapped(result, element).astype(dtype_of(element))
+    return wrapped(result, element).astype(dtype_of(element))
+
+
+def _combiner(kind: str | None) -> Combiner | None:
+    return COMBINERS.get(f"arith.{_SCALAR_OPERATIONS.get(kind or '', kind)}")
 
 
 def neutral(kind: str | None, element: Attribute) -> Array:
     """Return the value that a kind leaves as it is; zero for `assign`."""
-    combiner = COMBINERS.get(f"arith.{_SCALAR_OPERATIONS.get(kind or '', kind)}")
+    combiner = _combiner(kind)
     number = 0 if combiner is None else combiner.neutral(element)
     return np.asarray(number).astype(dtype_of(element))

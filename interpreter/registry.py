@@ -193,7 +193,7 @@ def is_terminator(name: str) -> bool:
 
 
 _MODULES = {
-    "affine": ("affine",),
+    "affine": ("affine", "pass_through"),
     "arith": ("arith",),
     "bufferization": ("memref", "pass_through"),
     "cf": ("cf",),

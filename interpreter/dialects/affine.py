@@ -132,11 +132,6 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return exit_.values
 
 
-@impl("affine.prefetch")
-def _prefetch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 @impl("affine.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (element(op, operands[0], _images(op, _map(op), operands[1:])),)

@@ -49,9 +49,14 @@ def _alloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("memref.dealloc")
 def _dealloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    freed = owner(operands[0])
-    frame.process.freed[id(freed)] = freed
+    _free(operands[0], frame)
     return ()
+
+
+def _free(array: Array, frame: Frame) -> None:
+    """Mark the memory of a view as freed."""
+    freed = owner(array)
+    frame.process.freed[id(freed)] = freed
 
 
 @impl("memref.load")
@@ -75,16 +80,6 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         )
     target[...] = source
     return ()
-
-
-@impl("memref.prefetch")
-def _prefetch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
-@impl("memref.distinct_objects")
-def _distinct(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return operands
 
 
 @impl("memref.cast", "memref.memory_space_cast", "memref.assume_alignment")
@@ -226,8 +221,7 @@ def _realloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result = undefined(filled_shape(op, result_type, sizes), result_type)
     common = min(source.size, result.size)
     result[:common] = source[:common]
-    freed = owner(source)
-    frame.process.freed[id(freed)] = freed
+    _free(source, frame)
     return (result,)
 
 

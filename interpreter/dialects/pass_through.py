@@ -26,6 +26,7 @@ terminates("flow.return", "sdy.return")
     *("flow.dispatch.tie_shape", "flow.dispatch.workload.ordinal", "flow.tensor.clone"),
     "hal.tensor.barrier",
     "iree_tensor_ext.dispatch.workload.ordinal",
+    "memref.distinct_objects",
     *SAME_ELEMENTS,
     *(collective.name for collective in SdyCollective.__subclasses__()),
     "stream.async.barrier",
@@ -37,6 +38,7 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 @impl(
+    "affine.prefetch",
     "bufferization.dealloc_tensor",
     *EXECUTABLES,
     *(f"{name}.trace" for name in ("flow.tensor", "hal.buffer_view", "stream.tensor")),
@@ -44,7 +46,7 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     *("hal.device.allocator", "hal.device.queue.barrier", "hal.devices.get"),
     *("hal.fence.create", "hal.fence.join"),
     "llvm.intr.assume",
-    "memref.global",
+    *("memref.global", "memref.prefetch"),
     *("sdy.mesh", "sdy.sharding_group", "shard.grid"),
     *(f"stream.cmd.{name}" for name in ("discard", "flush", "invalidate")),
     *(
