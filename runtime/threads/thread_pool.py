@@ -47,10 +47,15 @@ FIRST_MEMBER, MEMBER_WORDS = 16, 16
 GIVEN, TAKEN, FUNCTION, ARGUMENT, LOCK, IS_BUSY = 0, 8, 9, 10, 11, 12
 """Offsets, in words, of a pool's fields, and of a member's fields."""
 
-AWAKE_CYCLES = 1 << 17
-"""Cycles for which an idle thread yields its core before it sleeps: about 50 us, as long as waking
-up.
+IDLE_CYCLES = 1 << 21
+"""Cycles for which a thread without a call yields its core before it sleeps: about 1 ms.
+
+Another core that has gone to sleep takes 100 us to 1 ms to start a thread. A call of a few hundred
+microseconds ends before that, so that a thread that sleeps between calls takes part in none.
 """
+
+WAITING_CYCLES = 1 << 17
+"""Cycles for which the caller yields its core to the members before it sleeps: about 50 us."""
 
 WAIT_FOREVER = -1
 
@@ -75,7 +80,7 @@ def attend(pool: int, number: int, has_ended: int) -> int:
     while status == 0:
         taken = load_field(member, TAKEN)
         begin = cycle_count()
-        while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < AWAKE_CYCLES:
+        while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < IDLE_CYCLES:
             yield_processor()
         while acquire_lock(load_field(member, LOCK), WAIT_FOREVER) != 1:
             # A signal interrupted the wait; the main thread handles it.
@@ -123,7 +128,7 @@ def await_all(pool: int, microseconds: int) -> int:
     """
     begin = cycle_count()
     members = load_field(pool, MEMBERS)
-    while atomic_load(pool + 8 * ENDED) < members and cycle_count() - begin < AWAKE_CYCLES:
+    while atomic_load(pool + 8 * ENDED) < members and cycle_count() - begin < WAITING_CYCLES:
         yield_processor()
     return acquire_lock(load_field(pool, ALL_ENDED), microseconds)
 
