@@ -83,7 +83,7 @@ def _parse_payload(parser: Parser) -> tuple[type[Operation], dict[str, Attribute
     if not parser.parse_optional_punctuation("{"):
         return None
     position = parser.pos
-    name = parser.parse_identifier(": the name of an operation")
+    name = parser.parse_identifier(context_msg=": the name of an operation")
     operation_class = parser.ctx.get_optional_op(name)
     if operation_class is None:
         parser.raise_error(f"operation {name} is not registered", position)

@@ -82,7 +82,7 @@ class ResourceParser(QuickParser):
         different data, the new one is renamed; equal data shares the entry. A resource that was
         read here is removed with the parser and the last attribute that refers to it.
         """
-        name = self.parse_identifier(" for resource handle")
+        name = self.parse_identifier(context_msg=" for resource handle")
         key = self._resource_keys.get((dialect_name, name))
         if key is None:
             data = self._resource_texts.get(name, "")

@@ -1,4 +1,4 @@
-"""Base classes of the lexer, compatible with xDSL 0.73 and 0.74.
+"""Base classes of the lexer, compatible with xDSL 0.73 and later.
 
 Since 0.74 they have a type parameter, text or bytes; in 0.73 they are for text only.
 """
