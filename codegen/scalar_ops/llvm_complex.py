@@ -5,6 +5,7 @@ Division is Smith's algorithm (CACM 5, 8, 1962).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,11 +13,11 @@ import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
-from ...runtime.abi.native_code import call_symbol
+from ...runtime.abi.native_code import call_symbol, cpu_features
 from .llvm_floats import libm
 from .llvm_values import Builder, Emit, Value, intrinsic
 
-_I32 = ir.IntType(32)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 _REAL, _IMAGINARY = ir.Constant(_I32, 0), ir.Constant(_I32, 1)
 
 
@@ -168,19 +169,63 @@ def absolute(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
 def _hypotenuse(builder: Builder, x: Value, y: Value) -> Value:
     """Emit `sqrt(x**2 + y**2)`, infinite if either part is.
 
-    For floats it is computed in doubles, as in the C library: squares are exact, and sums do not
-    overflow. This form is vectorised.
+    Without fused multiply-add, the C library computes it for `f64`, and for `f32` it is computed in
+    doubles, whose squares are exact and whose sums do not overflow.
     """
-    if isinstance(x.type, ir.DoubleType):
+    sizes = [intrinsic(builder, "llvm.fabs", each) for each in (x, y)]
+    features = cpu_features()
+    if features.get("fma") or features.get("neon"):
+        found = _fused_hypotenuse(builder, *sizes)
+    elif isinstance(x.type, ir.DoubleType):
         return libm(builder, "hypot", [x, y])
-    wide = [builder.fpext(each, ir.DoubleType()) for each in (x, y)]
-    total = builder.fadd(*(builder.fmul(each, each) for each in wide))
-    size = builder.fptrunc(intrinsic(builder, "llvm.sqrt", total), x.type)
-    infinite = ir.Constant(x.type, float("inf"))
-    for each in (x, y):
-        is_infinite = builder.fcmp_ordered("==", intrinsic(builder, "llvm.fabs", each), infinite)
-        size = builder.select(is_infinite, infinite, size)
-    return size
+    else:
+        wide = [builder.fpext(each, ir.DoubleType()) for each in sizes]
+        total = builder.fadd(*(builder.fmul(each, each) for each in wide))
+        found = builder.fptrunc(intrinsic(builder, "llvm.sqrt", total), x.type)
+    infinite = ir.Constant(x.type, math.inf)
+    for each in sizes:
+        found = builder.select(builder.fcmp_ordered("==", each, infinite), infinite, found)
+    return found
+
+
+def _fused_hypotenuse(builder: Builder, x: Value, y: Value) -> Value:
+    """Emit `sqrt(x**2 + y**2)` of numbers that are not negative.
+
+    With the power of two `s` that brings the larger number to [1, 2), the sum of the squares is
+    `t + e`, where `e` holds what roundings lose. Its root is `r + (t + e - r**2) / 2r` with
+    `r = sqrt(t)`. Results differ from rounded exact ones only where these lie within 2^-20 units of
+    the middle between two numbers, or below the least normal number.
+    """
+    kind = x.type
+    bits, width, bias = (_I32, 23, 127) if kind == ir.FloatType() else (_I64, 52, 1023)
+    is_less = builder.fcmp_ordered("<", x, y)
+    large, small = builder.select(is_less, y, x), builder.select(is_less, x, y)
+    exponent = builder.lshr(builder.bitcast(large, bits), bits(width))
+    for compared, limit in (("<", bits(1)), (">", bits(2 * bias - 1))):
+        is_beyond = builder.icmp_unsigned(compared, exponent, limit)
+        exponent = builder.select(is_beyond, limit, exponent)
+    scale, inverse = (
+        builder.bitcast(builder.shl(each, bits(width)), kind)
+        for each in (builder.sub(bits(2 * bias), exponent), exponent)
+    )
+    large, small = builder.fmul(large, scale), builder.fmul(small, scale)
+    squares = [builder.fmul(each, each) for each in (large, small)]
+    lost = [
+        intrinsic(builder, "llvm.fma", each, each, builder.fneg(square))
+        for each, square in zip((large, small), squares, strict=True)
+    ]
+    total = builder.fadd(*squares)
+    rest = builder.fadd(
+        builder.fadd(builder.fsub(squares[0], total), squares[1]), builder.fadd(*lost)
+    )
+    root = intrinsic(builder, "llvm.sqrt", total)
+    rest = builder.fadd(intrinsic(builder, "llvm.fma", builder.fneg(root), root, total), rest)
+    # The root is 0 only if both numbers are; then so is the rest.
+    is_zero = builder.fcmp_ordered("==", root, ir.Constant(kind, 0.0))
+    share = builder.fdiv(
+        ir.Constant(kind, 0.5), builder.select(is_zero, ir.Constant(kind, 1.0), root)
+    )
+    return builder.fmul(intrinsic(builder, "llvm.fma", rest, share, root), inverse)
 
 
 def angle(builder: Builder, values: Sequence[Value], *_: Element) -> Value:

@@ -112,6 +112,24 @@ def test_logarithms_whose_magnitude_overflows(
         np.testing.assert_allclose(found, expected, rtol=2 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize(("real", "dtype"), [("f32", np.complex64), ("f64", np.complex128)])
+def test_absolute_values_of_any_size(real: str, dtype: type[np.complexfloating]) -> None:
+    random, limits = np.random.default_rng(0), np.finfo(dtype)
+    lowest, highest = np.log2(float(limits.smallest_subnormal)), np.log2(float(limits.max))
+    scales = 2 ** random.uniform(lowest, highest - 1, 4096)
+    ratios = 2 ** random.uniform(-30, 0, 4096)
+    given = (scales * (random.uniform(-1, 1, 4096) + 1j * ratios)).astype(dtype)
+    of, kind = f"tensor<4096xcomplex<{real}>>", f"tensor<4096x{real}>"
+    program = api.compile(f"""func.func @main(%a: {of}) -> {kind} {{
+  %0 = stablehlo.abs %a : ({of}) -> {kind}
+  return %0 : {kind}
+}}""")
+    program.require_native = True
+    (found,), (wanted,) = program.main.run([given]), program.main.reference([given])
+    assert (np.abs(found - wanted) <= np.spacing(wanted)).all()
+    assert np.mean(found == wanted) > 0.99
+
+
 SUMS = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<4x6xcomplex<f32>>, %b: tensor<6x5xcomplex<f32>>)
