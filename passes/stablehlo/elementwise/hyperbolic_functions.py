@@ -178,26 +178,21 @@ def _complex_atan(z: Pair) -> Pair:
     return imaginary, -real
 
 
-def _scaled(size: FloatExpr, part: FloatExpr) -> FloatExpr:
-    """Return a product that is 0 where `part` is 0, even if `size` is infinite."""
-    direction = size.of(1.0).apply("math.copysign", size)
-    return direction.where(part.compare("oeq", 0.0), size) * part
+def _complex_cosh(e: Emitter, args: Scalars) -> SSAValue:
+    """Return `cosh(z) = cos(iz)`."""
+    return e.op("complex.cos", _turned(e, args[0]))
 
 
-def _complex_cosh(z: Pair) -> Pair:
-    x, y = z
-    return (
-        x.apply("math.cosh") * y.apply("math.cos"),
-        _scaled(x.apply("math.sinh"), y.apply("math.sin")),
-    )
+def _complex_sinh(e: Emitter, args: Scalars) -> SSAValue:
+    """Return `sinh(z) = sin(iz) / i`."""
+    real, imaginary = parts(e, e.op("complex.sin", _turned(e, args[0])))
+    return e.op("complex.create", imaginary, e.op("arith.negf", real), to=args[0].type)
 
 
-def _complex_sinh(z: Pair) -> Pair:
-    x, y = z
-    return (
-        x.apply("math.sinh") * y.apply("math.cos"),
-        _scaled(x.apply("math.cosh"), y.apply("math.sin")),
-    )
+def _turned(e: Emitter, z: SSAValue) -> SSAValue:
+    """Return `iz`."""
+    real, imaginary = parts(e, z)
+    return e.op("complex.create", e.op("arith.negf", imaginary), real, to=z.type)
 
 
 def _complex_square(z: Pair) -> Pair:
@@ -230,7 +225,7 @@ for _name, _complex_formula in (
     ("acos", _complex_acos),
     ("asin", _complex_asin),
     ("atan", _complex_atan),
-    ("cosh", _complex_cosh),
-    ("sinh", _complex_sinh),
 ):
     function_rule(f"chlo.{_name}", operation(f"math.{_name}"), _on_complex(_complex_formula))
+for _name, _complex_function in (("cosh", _complex_cosh), ("sinh", _complex_sinh)):
+    function_rule(f"chlo.{_name}", operation(f"math.{_name}"), _complex_function)
