@@ -50,7 +50,7 @@ from .async_ops import (
 )
 from .commands import CmdCopyOp, CmdDiscardOp, CmdFillOp, CmdFlushOp, CmdInvalidateOp
 from .regions import COMMAND_REGIONS, TimepointBarrierOp, TimepointExportOp, TimepointImportOp
-from .resources import ResourceAllocaOp, ResourceSizeOp, ResourceSubviewOp
+from .resources import ResourceAllocaOp, ResourcePackOp, ResourceSizeOp, ResourceSubviewOp
 from .storage import ResourceLoadOp, ResourceStoreOp
 from .tensor_ops import (
     TensorCloneOp,
@@ -89,6 +89,33 @@ def fold_place_in_channel(op: Operation, rewriter: PatternRewriter) -> None:
         return
     if given := values(owner, op.name.removeprefix("stream.channel.")):
         rewriter.replace(op, (), given)
+
+
+@rewrites(ResourcePackOp)
+def fold_pack(op: ResourcePackOp, rewriter: PatternRewriter) -> None:
+    """Add the base offset of a pack to its results, and fold a pack of at most one slice."""
+    sizes = list(op.dynamic_slice_sizes)
+    builder = Builder(InsertPoint.before(op))
+    indices = BuilderIndices(builder)
+    packed: Sequence[SSAValue]
+    if len(sizes) < 2:
+        packed = [indices.index(value) for value in (*(sizes or [0]), *(0 for _ in sizes))]
+    elif op.offset is not None:
+        types = [result.type for result in op.results]
+        sizes_only = ResourcePackOp.build(
+            operands=[[], sizes],
+            properties={
+                "lifetime_intervals": op.lifetime_intervals,
+                **({"affinity": op.affinity} if op.affinity else {}),
+            },
+            result_types=[types[0], types[1:]],
+        )
+        packed = builder.insert(sizes_only).results
+    else:
+        return
+    base = known(op.offset) if op.offset is not None else 0
+    results = [indices.index(indices.add(base, known(value))) for value in packed]
+    rewriter.replace(op, (), results)
 
 
 @rewrites(ResourceSubviewOp)

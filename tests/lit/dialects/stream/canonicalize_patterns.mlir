@@ -73,3 +73,36 @@ util.func public @reached(%f: !stream.test.fence, %r: !stream.resource<transient
   %2 = stream.resource.dealloca await(%0) => %r : !stream.resource<transient>{%n} => !stream.timepoint
   util.return %1, %2 : !stream.test.fence, !stream.timepoint
 }
+
+// One slice is at the base of its allocation; the base of several is added to each result.
+
+// CHECK-LABEL: util.func public @one_slice(%size: index)
+// CHECK: %[[C0:.*]] = arith.constant 0 : index
+// CHECK-NEXT: util.return %size, %[[C0]] : index, index
+util.func public @one_slice(%size: index) -> (index, index) {
+  %0:2 = stream.resource.pack slices({
+    [0, 9] = %size
+  }) : index
+  util.return %0#0, %0#1 : index, index
+}
+
+// CHECK-LABEL: util.func public @no_slice(%base: index)
+// CHECK-NEXT: util.return %base : index
+util.func public @no_slice(%base: index) -> index {
+  %0 = stream.resource.pack offset(%base) slices({}) : index
+  util.return %0 : index
+}
+
+// CHECK-LABEL: util.func public @slices_at_base(%base: index, %size: index)
+// CHECK-NEXT: %[[PACK:.*]]:3 = stream.resource.pack on(#hal.device.promise<@d>) slices({
+// CHECK: %[[TOTAL:.*]] = arith.addi %base, %[[PACK]]#0 : index
+// CHECK-NEXT: %[[FIRST:.*]] = arith.addi %base, %[[PACK]]#1 : index
+// CHECK-NEXT: %[[SECOND:.*]] = arith.addi %base, %[[PACK]]#2 : index
+// CHECK-NEXT: util.return %[[TOTAL]], %[[FIRST]], %[[SECOND]]
+util.func public @slices_at_base(%base: index, %size: index) -> (index, index, index) {
+  %0:3 = stream.resource.pack on(#hal.device.promise<@d>) offset(%base) slices({
+    [0, 9] = %size,
+    [3, 8] = %size
+  }) : index
+  util.return %0#0, %0#1, %0#2 : index, index, index
+}
