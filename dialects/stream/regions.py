@@ -245,17 +245,11 @@ TimepointChainExternalOp = row(
 )
 
 
-def _verify_join(join: Operation) -> None:
-    if not join.operands:
-        raise VerifyException("expects at least one timepoint")
-
-
 TimepointJoinOp = row(
     "timepoint.join",
     "await_timepoints:timepoint* -> result_timepoint:timepoint",
     " max($await_timepoints) => type($result_timepoint) attr-dict-with-keyword",
     traits=PURE,
-    verify=_verify_join,
     doc="Return the timepoint at which all of several timepoints have been reached.",
 )
 

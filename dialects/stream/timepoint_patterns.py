@@ -55,8 +55,10 @@ def fold_timepoint_join(op: Operation, rewriter: PatternRewriter) -> None:
         inner = timepoint.owner
         parts = inner.operands if isinstance(inner, TimepointJoinOp) else (timepoint,)
         waits.update(dict.fromkeys(part for part in parts if not is_immediate(part)))
-    needed = list(waits) or [op.operands[0]]
-    if len(needed) == 1:
+    needed = list(waits)
+    if not needed:
+        rewriter.replace(op, TimepointImmediateOp.build(result_types=[op.results[0].type]))
+    elif len(needed) == 1:
         rewriter.replace(op, (), needed)
     elif needed != list(op.operands):
         op.operands = needed

@@ -36,7 +36,7 @@ def elide_timepoints(module: ModuleOp) -> None:
 def _elide(block: Block, cover: TimepointCover, reached: Timepoints) -> None:
     """Elide timepoints in a block, given those that are already reached."""
     for operation in tuple(block.ops):
-        if isinstance(operation, TimepointJoinOp):
+        if isinstance(operation, TimepointJoinOp) and operation.operands:
             needed = _needed(operation.operands, cover, reached)
             if len(needed) == 1:
                 Rewriter.replace_op(operation, [], needed)

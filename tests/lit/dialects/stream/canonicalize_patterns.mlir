@@ -106,3 +106,13 @@ util.func public @slices_at_base(%base: index, %size: index) -> (index, index, i
   }) : index
   util.return %0#0, %0#1, %0#2 : index, index, index
 }
+
+// A join of no timepoints is reached at once.
+
+// CHECK-LABEL: util.func public @nothing_joined
+// CHECK-NEXT: %[[REACHED:.*]] = stream.timepoint.immediate => !stream.timepoint
+// CHECK-NEXT: util.return %[[REACHED]]
+util.func public @nothing_joined() -> !stream.timepoint {
+  %0 = stream.timepoint.join max() => !stream.timepoint
+  util.return %0 : !stream.timepoint
+}

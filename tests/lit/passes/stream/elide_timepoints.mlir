@@ -107,3 +107,10 @@ util.func public @caller(%u: !stream.timepoint) {
   %0:2 = util.call @not_immediate(%i, %u) : (!stream.timepoint, !stream.timepoint) -> (!stream.timepoint, !stream.timepoint)
   util.return
 }
+
+// CHECK-LABEL: util.func public @nothing_joined
+// CHECK: stream.timepoint.join max() => !stream.timepoint
+util.func public @nothing_joined() -> !stream.timepoint {
+  %0 = stream.timepoint.join max() => !stream.timepoint
+  util.return %0 : !stream.timepoint
+}
