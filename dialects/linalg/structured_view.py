@@ -246,8 +246,28 @@ def _read_generic(operation: Operation) -> StructuredView | None:
     if len(sizes) != 2 or not isinstance(types, ArrayAttr):
         return None
     names = (getattr(each, "data", "") for each in cast("ArrayAttr[Attribute]", types).data)
-    iterators = tuple(map(_ITERATORS.__getitem__, names))
-    return _view(operation, sizes[0], given_maps(operation), iterators, _own_body(operation))
+    iterators, maps = tuple(map(_ITERATORS.__getitem__, names)), given_maps(operation)
+    if maps and IteratorType.REDUCTION in iterators:
+        iterators = _without_selecting_loops(iterators, maps[sizes[0] :])
+    return _view(operation, sizes[0], maps, iterators, _own_body(operation))
+
+
+def _without_selecting_loops(
+    iterators: tuple[IteratorType, ...], output_maps: Sequence[AffineMap]
+) -> tuple[IteratorType, ...]:
+    """Return iterator types in which loops that index each output are no reductions.
+
+    MLIR allows `reduction` there, but each step of such a loop has elements of its own.
+    """
+    used = [set(each.results) for each in output_maps]
+    return tuple(
+        IteratorType.PARALLEL
+        if kind is IteratorType.REDUCTION
+        and used
+        and all(AffineExpr.dimension(loop) in each for each in used)
+        else kind
+        for loop, kind in enumerate(iterators)
+    )
 
 
 @view_reader("linalg.map")

@@ -428,3 +428,35 @@ def test_reductions_of_special_numbers(element: str, name: str) -> None:
     inputs[1].reshape(-1)[rng.permutation(inputs[1].size)[:999]] = np.nan
     inputs[1][5] = inputs[2][1] = np.nan
     check(function([left, right, result], result, body), inputs)
+
+
+@pytest.mark.parametrize(
+    "kinds", ["parallel reduction", "reduction parallel", "reduction reduction"]
+)
+@pytest.mark.parametrize("body", ["%x, %y", "%x, %o"])
+def test_reduction_loops_that_index_the_result(kinds: str, body: str) -> None:
+    """MLIR allows them: each step has an element of its own."""
+    iterators = ", ".join(f'"{each}"' for each in kinds.split())
+    text = f"""
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<4x3xf32>, %b: tensor<2xf32>) -> tensor<4x3xf32> {{
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %c = shard.shard %a to %s : tensor<4x3xf32>
+  %half = arith.constant dense<0.5> : tensor<4x3xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (0)>,
+      affine_map<(i, j) -> (i, j)>], iterator_types = [{iterators}]}}
+      ins(%c, %b : tensor<4x3xf32>, tensor<2xf32>) outs(%half : tensor<4x3xf32>) {{
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %d = arith.subf {body} : f32
+    linalg.yield %d : f32
+  }} -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}}"""
+    given = [np.arange(12, dtype=np.float32).reshape(4, 3), np.array([7, 8], np.float32)]
+    wanted = given[0] - (7 if body == "%x, %y" else 0.5)
+    for pipeline in ("", "spmd", "compile"):
+        program = api.compile(text, pipeline)
+        program.require_native = True
+        for backend in ("interpreter", "native"):
+            (found,) = program.main.run(given, backend=backend)
+            np.testing.assert_array_equal(found, wanted)
