@@ -44,7 +44,10 @@ VIEW_LIKE = frozenset(
 """Operations whose results are views of their first operands, one for one."""
 
 TIED_TO = ("mixed_operands", "resource_operands", "arguments")
-"""Names of operands that results may be tied to; the first that an operation has counts."""
+"""Names of operands that results may be tied to; the first that an operation has counts.
+
+Results of operations without them may be tied to any operand.
+"""
 
 STREAMABLE = FRESH | IN_PLACE | {"stream.async.constant"}
 """Operations that devices execute; others are executed by the host."""
@@ -66,7 +69,7 @@ def storage_operand(operation: Operation, index: int) -> int | None:
     if index >= len(ties) or ties[index] == UNTIED:
         return None
     firsts = (operand_index(operation, name) for name in TIED_TO if hasattr(operation, name))
-    return next(first + ties[index] for first in firsts)
+    return next(firsts, 0) + ties[index]
 
 
 def stored_in(operation: Operation, index: int) -> SSAValue | None:

@@ -319,3 +319,14 @@ util.func public @calling_kernels(%s: index) {
   %1 = stream.async.dispatch on(#hal.device.affinity<@b>) @ex::@g() : () -> !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+// A collective's result is in its target.
+// CHECK-LABEL: @collective
+// CHECK: flow.collective.all_gather f32, %0, %x, %channel
+util.func public @collective(%x: tensor<4xf32>, %channel: !flow.channel) -> tensor<8xf32> {
+  %0 = flow.tensor.empty : tensor<8xf32>
+  %1 = flow.collective.all_gather f32, %0, %x, %channel : (tensor<8xf32>, tensor<4xf32>, !flow.channel) -> %0 as tensor<8xf32>
+  util.return %1 : tensor<8xf32>
+}
