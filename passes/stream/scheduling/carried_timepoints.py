@@ -117,7 +117,10 @@ class CarriedTimepoints:
 
     def _carries_resources(self, operation: Operation) -> bool:
         """Return whether an operation carries resources whose timepoints can be carried, too."""
-        if not any(map(is_resource, (*operation.operands, *operation.results))):
+        is_structure = operation.name in STRUCTURES
+        inside = inner_blocks(operation) if is_structure else ()
+        arguments = (argument for block in inside for argument in block.args)
+        if not any(map(is_resource, (*operation.operands, *operation.results, *arguments))):
             return False
         parent = operation.parent_op()
         if operation.name in BRANCHES:
@@ -126,7 +129,7 @@ class CarriedTimepoints:
             return parent in self._functions.values()
         if isinstance(operation, CallOp):
             return root_symbol(operation, "callee") in self._functions
-        return operation.name in STRUCTURES or (
+        return is_structure or (
             operation.name in ENDS and parent is not None and parent.name in STRUCTURES
         )
 

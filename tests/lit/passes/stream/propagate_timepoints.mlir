@@ -42,3 +42,26 @@ util.func public @asked_for(%t: !stream.timepoint, %r: !stream.resource<constant
   %w = stream.timepoint.await sync %t => %r : !stream.resource<constant>{%n}
   util.return
 }
+
+// Blocks of a region carry a resource, but its operation does not.
+// CHECK-LABEL: @blocks_of_a_region
+util.func public @blocks_of_a_region(%value: !stream.resource<external>, %size: index, %again: i1) -> index {
+  // CHECK: scf.execute_region
+  %0 = scf.execute_region -> index {
+    // CHECK: cf.br ^bb1(%value, %{{.*}} : !stream.resource<external>, !stream.timepoint)
+    cf.br ^bb1(%value : !stream.resource<external>)
+  // CHECK: ^bb1(%carried: !stream.resource<external>, %[[READY:.*]]: !stream.timepoint):
+  ^bb1(%carried: !stream.resource<external>):
+    // CHECK: %[[NEXT:.*]], %[[DONE:.*]] = stream.async.execute await(%[[READY]])
+    %next, %done = stream.async.execute with(%carried as %inner: !stream.resource<external>{%size}) -> !stream.resource<external>{%size} {
+      %copy = stream.async.clone %inner : !stream.resource<external>{%size} -> !stream.resource<external>{%size}
+      stream.yield %copy : !stream.resource<external>{%size}
+    } => !stream.timepoint
+    %ready = stream.timepoint.await %done => %next : !stream.resource<external>{%size}
+    // CHECK: cf.cond_br %again, ^bb1(%[[NEXT]], %[[DONE]] : !stream.resource<external>, !stream.timepoint), ^bb2
+    cf.cond_br %again, ^bb1(%ready : !stream.resource<external>), ^bb2
+  ^bb2:
+    scf.yield %size : index
+  }
+  util.return %0 : index
+}
