@@ -291,7 +291,10 @@ def verify_callee(call: Operation, kind: type[Function], operands: Sequence[Attr
     is undefined or the types differ.
     """
     function = callee_of(call, kind)
-    function_type = function.function_type
+    # The function itself may not have been verified yet.
+    function_type = cast(Attribute, function.function_type)
+    if not isinstance(function_type, FunctionType):
+        raise VerifyException(f"expects a callee of a function type, but has '{function_type}'")
     results = [result.type for result in call.results]
     for wanted, found in (
         (function_type.inputs.data, operands),

@@ -440,12 +440,18 @@ def tied_operands(ties: Sequence[int]) -> ArrayAttr[IntegerAttr[IndexType]]:
 
 
 def ties_of(operation: Operation, results: int) -> tuple[int, ...]:
-    """Return the index of the operand that each result is tied to, or -1."""
+    """Return the index of the operand that each result is tied to, or -1.
+
+    Raises VerifyException for ties that are no integers.
+    """
     attribute = operation.get_attr_or_prop("tied_operands")
     if not isinstance(attribute, ArrayAttr):
         return (UNTIED,) * results
-    ties = cast("ArrayAttr[IntegerAttr]", attribute)
-    return tuple(tie.value.data for tie in ties)
+    ties = cast("ArrayAttr[Attribute]", attribute)
+    found = [tie.value.data for tie in ties if isinstance(tie, IntegerAttr)]
+    if len(found) != len(ties):
+        raise VerifyException(f"expects integers as tied operands, but has {attribute}")
+    return tuple(found)
 
 
 def verify_ties(operation: Operation, operands: int, results: int) -> None:

@@ -77,7 +77,8 @@ class _ShardingString:
 def import_mhlo_shardings(module: ModuleOp) -> None:
     """Convert all GSPMD shardings of a module to shardings of Shardy on one mesh.
 
-    Raises OperationError for strings that cannot be parsed, or that no common mesh expresses.
+    Raises OperationError for strings that cannot be parsed or that no common mesh expresses, and
+    for custom calls of sharding that have not one operand and one result.
     """
     found: list[_ShardingString] = []
     for each in _sharding_strings(module):
@@ -90,6 +91,8 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
                 each.operation, f'{what} {MHLO_SHARDING} = "{each.text}": {problem}'
             ) from problem
         is_call = is_call_of(each.operation, ENTRY, EXIT, "Sharding")
+        if is_call and (len(each.operation.operands), len(each.operation.results)) != (1, 1):
+            raise OperationError(each.operation, "expects one operand and one result")
         is_whole = each.tiling is not None and each.tiling.manual is None
         # Other manual ops lie between the calls that begin and end a manual computation.
         if each.boundary or is_call or is_whole:

@@ -100,3 +100,23 @@ util.initializer {
   // expected-error @+1 {{has 1 operands, but enclosing function-like op returns 0}}
   util.return %x : i32
 }
+
+// -----
+
+util.func public @caller(%a: index) {
+  // expected-error @+1 {{expects a callee of a function type, but has '[unit]'}}
+  util.call @untyped(%a) : (index) -> ()
+  util.return
+}
+// expected-error @+1 {{must be function type}}
+"util.func"() <{sym_name = "untyped", function_type = [unit]}> ({}) : () -> ()
+
+// -----
+
+util.func public @caller(%a: index) {
+  // expected-error @+1 {{expects integers as tied operands, but has [@x]}}
+  %0 = util.call @tied(%a) : (index) -> index
+  util.return
+}
+// expected-error @+1 {{should be of base attribute integer}}
+"util.func"() <{sym_name = "tied", function_type = (index) -> index, tied_operands = [@x]}> ({}) : () -> ()

@@ -101,3 +101,11 @@ func.func private @callee(%b: tensor<4xf32>) -> tensor<4xf32> {
 func.func @number(%a: tensor<2xf32> {mhlo.sharding = 3 : i32}) -> tensor<2xf32> {
   return %a : tensor<2xf32>
 }
+
+// -----
+
+func.func @no_operand() -> tensor<4xf32> {
+  // expected-error @+1 {{expects one operand and one result}}
+  %0 = stablehlo.custom_call @Sharding() {mhlo.sharding = "{devices=[2]<=[2]}"} : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
