@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from itertools import count
-from threading import Thread
+from threading import Lock, Thread
 
 from ..ir.activity import activity
 from ..runtime.abi.cores import available_cores
@@ -17,6 +17,9 @@ MIN_MODULES = 4
 
 Text = Callable[[], str]
 """Returns the text of a module in LLVM IR."""
+
+_writing = Lock()
+"""Held while a text is written: modules of llvmlite share tables that are not safe for threads."""
 
 _compiled = count(1)
 """Numbers the modules that this process compiles, for the display of activity."""
@@ -43,9 +46,14 @@ def compile_in_parallel(texts: Sequence[Text]) -> list[bytes]:
     # Modules that failed in another process are compiled again here, so that the error is raised in
     # this thread.
     return [
-        compile_ir(machine, texts[number]()) if code is None else code
+        compile_ir(machine, _written(texts[number])) if code is None else code
         for number, code in enumerate(found)
     ]
+
+
+def _written(text: Text) -> str:
+    with _writing:
+        return text()
 
 
 def _compile(
@@ -62,7 +70,7 @@ def _compile(
         except IndexError:
             return
         with activity(f"compiling kernel {next(_compiled)}"):
-            found[number] = compile(texts[number]())
+            found[number] = compile(_written(texts[number]))
 
 
 def _feed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from threading import current_thread, main_thread
 
@@ -82,6 +83,27 @@ def test_the_error_of_a_module_is_raised_here() -> None:
         compile_in_parallel([*MODULES, wrong])
     with pytest.raises(RuntimeError, match="expected"):
         compile_in_parallel([*MODULES, lambda: "define nonsense"])
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_texts_are_written_one_at_a_time() -> None:
+    """llvmlite shares tables between modules, which it fills when they are first read."""
+    writing: list[int] = []
+    most = 0
+
+    def slow(number: int) -> Callable[[], str]:
+        def write() -> str:
+            nonlocal most
+            writing.append(number)
+            most = max(most, len(writing))
+            time.sleep(0.002)
+            writing.remove(number)
+            return MODULES[number]()
+
+        return write
+
+    compile_in_parallel([slow(number) for number in range(8)] * 4)
+    assert most == 1
 
 
 @pytest.mark.usefixtures("two_cores")
