@@ -13,10 +13,14 @@ from .iteration_space import is_broadcast
 from .operation_kinds import ENCODING_OPS, FLOW_VIEWS, is_collective, is_rematerialized
 from .update_loops import is_update_loop
 
-HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
+HOST_DIALECTS = frozenset(
+    {"cf", "flow", "func", "hal", "ml_program", "scf", "shard", "stream", "util"}
+)
 """Operations of these dialects belong to the host program, except parallel loops."""
 
-HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank"})
+HOST_OPERATIONS = frozenset(
+    {"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank", "tosa.variable_read"}
+)
 """Further operations of the host program, although they make or read tensors."""
 
 PARALLEL_LOOPS = frozenset({"scf.forall"})

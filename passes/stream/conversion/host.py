@@ -23,6 +23,7 @@ from ....ir.regions import reachable_blocks
 from ....ir.rules import Rules
 from ....ir.tensor_types import ranked
 from ....ir.value_flow import BRANCHES
+from ...imports.variables_to_util import is_variable
 from ..analysis.device_placement import DevicePlacement
 from .globals import StoredGlobals
 from .stored_tensors import PlacedBuilder, StoredTensor, carried_types, stored_from, transfer
@@ -161,7 +162,11 @@ class Host:
             raise OperationError(
                 operation,
                 "uses tensors on the host, but has no form in the stream dialect: run "
-                "form-dispatches, which moves computations to executables",
+                + (
+                    "variables-to-util, which makes globals of variables"
+                    if is_variable(operation)
+                    else "form-dispatches, which moves computations to executables"
+                ),
             )
         known = self._known[operation.parent]
         affinity = self.placement.runs_on(operation)

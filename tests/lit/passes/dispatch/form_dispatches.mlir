@@ -168,3 +168,18 @@ func.func @state_between(%a: tensor<4xf32>) -> tensor<4xf32> {
   %2 = linalg.add ins(%0, %1 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// Variables are accessed on the host: a kernel does not see them.
+// CHECK-LABEL: func.func @variable
+// CHECK: %[[OLD:.*]] = tosa.variable_read @state
+// CHECK: %[[NEW:.*]] = flow.dispatch @{{.*}}(%[[OLD]], %{{.*}})
+// CHECK: tosa.variable_write @state, %[[NEW]]
+tosa.variable @state = dense<[1.0, 2.0]> : tensor<2xf32>
+func.func @variable(%x: tensor<2xf32>) {
+  %old = tosa.variable_read @state : tensor<2xf32>
+  %new = tosa.add %old, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  tosa.variable_write @state, %new : tensor<2xf32>
+  return
+}

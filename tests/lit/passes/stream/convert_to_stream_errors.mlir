@@ -27,3 +27,12 @@ util.func public @view(%x: tensor<8x4xf32, #e>) -> tensor<8x8xi16, #e> {
   %0 = iree_tensor_ext.bitcast %x : tensor<8x4xf32, #e> -> tensor<8x8xi16, #e>
   util.return %0 : tensor<8x8xi16, #e>
 }
+
+// -----
+
+tosa.variable @state = dense<1.0> : tensor<2xf32>
+func.func @variable() -> tensor<2xf32> {
+  // expected-error @+1 {{has no form in the stream dialect: run variables-to-util, which makes globals of variables}}
+  %r = tosa.variable_read @state : tensor<2xf32>
+  return %r : tensor<2xf32>
+}
