@@ -12,6 +12,10 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import element_type
 from .structured_view import StructuredView, given_maps, structured_view
 
+OTHER_BODY = (
+    "has a body that its name does not imply: write 'linalg.generic' for another computation"
+)
+
 
 def verify_structured(operation: Operation, input_count: int) -> None:
     """Check the rules that all structured ops share, with MLIR's error messages.

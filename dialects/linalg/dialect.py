@@ -41,6 +41,7 @@ from .base import (
     segment_sizes,
 )
 from .bodies import BodyError, IndexOp, YieldOp, body_template, clone_body
+from .checks import OTHER_BODY
 from .named_ops import CONTRACT, ELEMENTWISE, NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .packing import PackOp, SoftmaxOp, UnpackOp
 from .region_ops import BroadcastOp, MapOp, ReduceOp, TransposeOp
@@ -206,21 +207,18 @@ class NamedStructuredOp(StructuredOp):
         return row, types, "", is_unsigned_cast(properties.get("cast"))
 
     def prints_generically(self) -> bool:
-        """Return whether the body or the maps differ from those that the name implies.
-
-        The custom syntax would lose such a body or such maps; only the generic syntax can create
-        them.
-        """
+        """Return whether the custom syntax would lose the maps."""
         read = dict(self.properties)
         self.add_default_maps(read, self.outputs)
-        if read != self.properties:
-            return True
+        return read != self.properties
+
+    def _has_implied_body(self) -> bool:
         try:
             computation = self.computation(self.inputs, self.outputs, self.properties)
             expected = body_template(*computation).parent
         except BodyError:
-            return True
-        return expected is None or not self.body.is_structurally_equivalent(expected)
+            return False
+        return expected is not None and self.body.is_structurally_equivalent(expected)
 
     @classmethod
     def row_for(cls, properties: Mapping[str, Attribute]) -> NamedOp:
@@ -295,6 +293,8 @@ class NamedStructuredOp(StructuredOp):
         if row.custom_maps:
             self._verify_custom_maps()
         super().verify_()
+        if not self._has_implied_body():
+            raise VerifyException(OTHER_BODY)
 
     def _verify_window_numbers(self, name: str) -> None:
         values = self.properties.get(name)

@@ -42,7 +42,7 @@ from .base import (
     tensor_types,
 )
 from .bodies import YieldOp, clone_body
-from .checks import only_block, verify_structured
+from .checks import OTHER_BODY, only_block, verify_structured
 from .named_ops import DATA_MOVEMENT
 
 # The short form ----------------------------------------------------------------------------------
@@ -339,13 +339,14 @@ class _DataMovementOp(IRDLOperation):
             regions=[self._new_body(input, init)],
         )
 
-    def prints_generically(self) -> bool:
-        """Return whether the body is not a plain copy, which the custom syntax would lose."""
+    def verify_(self) -> None:
+        verify_structured(self, 1)
         block = self.body.block
         yielded = block.last_op
         if yielded is None or yielded is not block.first_op or yielded.attributes:
-            return True
-        return tuple(block.args[:1]) != tuple(yielded.operands)
+            raise VerifyException(OTHER_BODY)
+        if tuple(yielded.operands) != (block.args[0],):
+            raise VerifyException(OTHER_BODY)
 
     @staticmethod
     def _new_body(input: SSAValue, init: SSAValue) -> Region:
@@ -403,7 +404,7 @@ class BroadcastOp(_DataMovementOp):
                     f"input dim {index} should match init dim {target}. input: {size}, init: "
                     f"{init_shape[target]}"
                 )
-        verify_structured(self, 1)
+        super().verify_()
 
 
 @irdl_op_definition
@@ -433,4 +434,4 @@ class TransposeOp(_DataMovementOp):
                     f"dim(result, {index}) = {init_shape[index]} doesn't match dim(input, "
                     f"permutation[{index}]) = {input_shape[source]}"
                 )
-        verify_structured(self, 1)
+        super().verify_()

@@ -251,3 +251,40 @@ func.func @no_contraction(%a: tensor<4x4xf32>) {
   %0 = linalg.contract indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n, m)>, affine_map<(m, n) -> (m, n)>] ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+// The sums over processes would be added, which is another number than the maximum.
+func.func @another_combiner(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>, %c: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  // expected-error @+1 {{'linalg.matmul' op has a body that its name does not imply: write 'linalg.generic' for another computation}}
+  %r = "linalg.matmul"(%a, %b, %c) <{indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], operandSegmentSizes = array<i32: 2, 1>}> ({
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %s = arith.addf %x, %y : f32
+    %m = arith.maximumf %z, %s : f32
+    linalg.yield %m : f32
+  }) : (tensor<4x8xf32>, tensor<8x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
+}
+
+// -----
+
+func.func @captured(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: f32) -> tensor<4xf32> {
+  // expected-error @+1 {{'linalg.exp' op has a body that its name does not imply}}
+  %r = "linalg.exp"(%a, %b) <{operandSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %c : f32
+  }) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @negating_transpose(%a: tensor<4x6xf32>, %b: tensor<6x4xf32>) -> tensor<6x4xf32> {
+  // expected-error @+1 {{'linalg.transpose' op has a body that its name does not imply}}
+  %r = "linalg.transpose"(%a, %b) <{permutation = array<i64: 1, 0>}> ({
+  ^bb0(%x: f32, %y: f32):
+    %n = arith.negf %x : f32
+    linalg.yield %n : f32
+  }) : (tensor<4x6xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  return %r : tensor<6x4xf32>
+}
