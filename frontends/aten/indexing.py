@@ -50,7 +50,7 @@ def _places(size: Sequence[Any], stride: Sequence[Any], first: Any) -> Any:
     return places
 
 
-@decomposition("empty_strided.default")
+@decomposition("empty_permuted.default", "empty_strided.default")
 def empty_strided(size: Sequence[Any], _: Sequence[Any], *, dtype: Any = None, **more: Any) -> Any:
     return torch.empty(size, dtype=dtype)
 

@@ -7,7 +7,7 @@ Many boundaries are looked up instead, one for each binary digit of the count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .inline_mlir import emit_results
@@ -107,12 +107,6 @@ def nanmedian(x: Any) -> Any:
     return _middle(x.reshape(-1), 0, False, True)[0]
 
 
-def _hits(x: Any, places: Any, bins: int, low: Any, high: Any) -> Any:
-    """Return a matrix with 1 where an element, between `low` and `high`, is in a bin."""
-    inside = (x >= low) & (x <= high)
-    return ((places[:, None] == torch.arange(bins)) & inside[:, None]).to(x.dtype)
-
-
 @decomposition("histc.default")
 def histc(x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
     x = x.reshape(-1)
@@ -123,30 +117,85 @@ def histc(x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
         apart = (low == high).to(x.dtype)
         low, high = low - apart, high + apart
     places = torch.clamp(torch.floor((x - low) * bins / (high - low)), 0, bins - 1)
-    return _hits(x, places, bins, low, high).sum(0)
+    inside = (x >= low) & (x <= high)
+    return ((places[:, None] == torch.arange(bins)) & inside[:, None]).to(x.dtype).sum(0)
+
+
+def _edges(x: Any, bins: int, ends: Any) -> Any:
+    """Return the edges of equal bins between two ends; the least and largest element for `None`."""
+    low, high = x.amin(), x.amax()
+    if ends is not None:
+        low, high = (torch.full((), each, dtype=x.dtype) for each in ends)
+    apart = (low == high).to(x.dtype) / 2
+    low, high = low - apart, high + apart
+    return low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins
+
+
+def _counted(points: Any, edges: Sequence[Any], weight: Any, density: bool) -> Any:
+    """Count the rows of a matrix in a grid of bins, with the edges along each column."""
+    rows, count = points.shape[0], 1
+    places = torch.zeros(rows, dtype=torch.int64)
+    inside = torch.ones(rows, dtype=torch.bool)
+    for x, along in zip(points.unbind(1), edges, strict=True):
+        bins = along.shape[0] - 1
+        # The last bin includes its upper edge.
+        place = torch.clamp(torch.searchsorted(along, x, right=True) - 1, max=bins - 1)
+        places, count = places * bins + place, count * bins
+        inside = inside & (x >= along[0]) & (x <= along[-1])
+    hits = ((places[:, None] == torch.arange(count)) & inside[:, None]).to(points.dtype)
+    found = hits.sum(0) if weight is None else weight.reshape(-1) @ hits
+    found = found.reshape([along.shape[0] - 1 for along in edges])
+    if density:
+        found = found / found.sum()
+        for dimension, along in enumerate(edges):
+            shape = [-1 if d == dimension else 1 for d in range(len(edges))]
+            found = found / along.diff().reshape(shape)
+    return found
 
 
 @decomposition("histogram.bin_ct")
 def histogram(
     x: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
-    x = x.reshape(-1)
-    low, high = x.amin(), x.amax()
-    if range is not None:
-        low, high = (torch.full((), each, dtype=x.dtype) for each in range)
-    apart = (low == high).to(x.dtype) / 2
-    low, high = low - apart, high + apart
-    edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins
-    # The last bin includes its upper edge.
-    places = torch.clamp(torch.searchsorted(edges, x, right=True) - 1, max=bins - 1)
-    hits = _hits(x, places, bins, low, high)
-    found = hits.sum(0) if weight is None else weight.reshape(-1) @ hits
-    return (found / (found.sum() * (high - low) / bins) if density else found), edges
+    edges = _edges(x, bins, range)
+    return _counted(x.reshape(-1, 1), [edges], weight, density), edges
+
+
+@decomposition("histogram.bins_tensor")
+def histogram_of_edges(x: Any, bins: Any, *, weight: Any = None, density: bool = False) -> Any:
+    return _counted(x.reshape(-1, 1), [bins], weight, density), bins.clone()
+
+
+@decomposition("_histogramdd_bin_edges.default")
+def edges_of_columns(
+    x: Any, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    ends = [None] * len(bins) if range is None else list(zip(range[::2], range[1::2], strict=True))
+    columns = x.reshape(-1, len(bins)).unbind(1)
+    return [_edges(*each) for each in zip(columns, bins, ends, strict=True)]
+
+
+@decomposition("_histogramdd_from_bin_cts.default")
+def histogram_of_columns(
+    x: Any, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    edges = edges_of_columns(x, bins, range=range)
+    return _counted(x.reshape(-1, len(bins)), edges, weight, density)
+
+
+@decomposition("_histogramdd_from_bin_tensors.default")
+def histogram_of_column_edges(
+    x: Any, bins: Sequence[Any], *, weight: Any = None, density: bool = False
+) -> Any:
+    return _counted(x.reshape(-1, len(bins)), bins, weight, density)
 
 
 @decomposition("multilabel_margin_loss_forward.default")
 def multilabel(x: Any, target: Any, reduction: int) -> Any:
     # PyTorch's own rule wrongly counts targets after the first negative one.
+    if x.dim() == 0:
+        loss, chosen = multilabel(x[None], target[None], reduction)
+        return loss, chosen[0]
     classes = x.shape[-1]
     numbers = torch.arange(classes)
     valid = numbers < torch.where(target < 0, numbers, classes).amin(-1, keepdim=True)

@@ -396,6 +396,14 @@ same(of_nothing, torch.zeros(2, 0, 0), torch.zeros(2, 0, 4), torch.randn(2, 3, 3
 same(lambda i, w: torch.bincount(i, w, minlength=7), torch.randint(0, 6, (9,)), torch.randn(9))
 same(lambda x: (*torch.histogram(x, 5), *torch.histogram(x, 4, range=(-1.0, 1.0), density=True)),
      rows)
+edges = tensor([-1.0, -0.2, 0.0, 0.7])
+same(lambda x, edges: (*torch.histogram(x, edges, weight=x.abs(), density=True),
+                       torch.histogramdd(x, [3, 4, 2, 5]).hist,
+                       *torch.histogramdd(x[:, :2], [edges, edges[:3]], density=True).bin_edges,
+                       torch.histogramdd(x[:, :2], [edges, edges[:3]], density=True).hist),
+     torch.randn(30, 4), edges)
+same(lambda x, y: functional.multilabel_margin_loss(x, y), torch.tensor(0.3), tensor(0))
+same(lambda x: torch.zeros_like(torch.empty_permuted((2, 3), (1, 0))) + x, rows[:2, :3])
 
 # Results that are no tensors.
 class Mixed(torch.nn.Module):
