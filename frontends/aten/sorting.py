@@ -123,12 +123,19 @@ def histc(x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
 
 def _edges(x: Any, bins: int, ends: Any) -> Any:
     """Return the edges of equal bins between two ends; the least and largest element for `None`."""
-    low, high = x.amin(), x.amax()
-    if ends is not None:
+    if ends is None and x.numel() == 0:
+        ends = (0, 1)
+    if ends is None:
+        low, high = x.amin(), x.amax()
+    else:
         low, high = (torch.full((), each, dtype=x.dtype) for each in ends)
     apart = (low == high).to(x.dtype) / 2
     low, high = low - apart, high + apart
-    return low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins
+    # As `linspace`, whose ends are exact.
+    numbers, step = torch.arange(bins + 1, dtype=x.dtype), (high - low) / bins
+    return torch.where(
+        numbers < (bins + 1) // 2, low + step * numbers, high - step * (bins - numbers)
+    )
 
 
 def _counted(points: Any, edges: Sequence[Any], weight: Any, density: bool) -> Any:
@@ -143,7 +150,7 @@ def _counted(points: Any, edges: Sequence[Any], weight: Any, density: bool) -> A
         places, count = places * bins + place, count * bins
         inside = inside & (x >= along[0]) & (x <= along[-1])
     hits = ((places[:, None] == torch.arange(count)) & inside[:, None]).to(points.dtype)
-    found = hits.sum(0) if weight is None else weight.reshape(-1) @ hits
+    found = (hits if weight is None else weight.reshape(-1, 1) * hits).sum(0)
     found = found.reshape([along.shape[0] - 1 for along in edges])
     if density:
         found = found / found.sum()
