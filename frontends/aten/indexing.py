@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from importlib import import_module
 from itertools import accumulate
+from math import prod
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
@@ -161,6 +162,15 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     numbers = torch.cumsum(mask.reshape(-1).to(torch.int64), 0) - 1
     values = source.reshape(-1).index_select(0, torch.clamp(numbers, min=0))
     return torch.where(mask, values.reshape(x.shape), x)
+
+
+@decomposition("masked_scatter_backward.default")
+def masked_scatter_backward(grad: Any, mask: Any, sizes: Sequence[int]) -> Any:
+    grad, mask = torch.broadcast_tensors(grad, mask)
+    grad, chosen, count = grad.reshape(-1), mask.reshape(-1), prod(sizes)
+    # An element that is not chosen goes to one place after the last.
+    places = torch.where(chosen, torch.cumsum(chosen.to(torch.int64), 0) - 1, count)
+    return grad.new_zeros(count + 1).index_add(0, places, grad)[:count].reshape(sizes)
 
 
 _in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)

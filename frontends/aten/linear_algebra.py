@@ -86,13 +86,17 @@ def lu(x: Any, *, pivot: bool = True) -> Any:
 
 @decomposition("lu_unpack.default")
 def lu_unpack(lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    require(unpack_data and unpack_pivots and is_supported(lu))
+    require(is_supported(lu))
     rows, least = lu.shape[-2], min(lu.shape[-2:])
-    require(least <= _MAX_SWAPS)
-    order = _order(pivots, rows)
-    permutation = (torch.arange(rows)[:, None] == order[..., None, :]).to(lu.dtype)
-    lower = lu[..., :least].tril(-1) + torch.eye(rows, least, dtype=lu.dtype)
-    return permutation, lower, lu[..., :least, :].triu()
+    permutation = lower = upper = lu.new_empty(0)
+    if unpack_pivots:
+        require(least <= _MAX_SWAPS)
+        order = _order(pivots, rows)
+        permutation = (torch.arange(rows)[:, None] == order[..., None, :]).to(lu.dtype)
+    if unpack_data:
+        lower = lu[..., :least].tril(-1) + torch.eye(rows, least, dtype=lu.dtype)
+        upper = lu[..., :least, :].triu()
+    return permutation, lower, upper
 
 
 def _order(pivots: Any, rows: int) -> Any:

@@ -189,3 +189,47 @@ def prod_of_dimension(x: Any, dim: int, keepdim: bool = False, *, dtype: Any = N
         return torch.prod(x.reshape(1), 0, dtype=dtype)
     found = _product(x, dim, dtype)
     return found.unsqueeze(dim) if keepdim else found
+
+
+_SEGMENTS = {
+    "max": (float("-inf"), "amax"),
+    "mean": (0.0, "sum"),
+    "min": (float("inf"), "amin"),
+    "prod": (1.0, "prod"),
+    "sum": (0.0, "sum"),
+}
+"""The neutral number of a reduction, and its name."""
+
+
+@decomposition("segment_reduce.default")
+def segment_reduce(
+    data: Any,
+    reduce: str,
+    *,
+    lengths: Any = None,
+    indices: Any = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Any:
+    """Let each segment reduce all rows, with those of the others replaced by the neutral number."""
+    require(indices is None and data.shape[axis])
+    ends = lengths.cumsum(-1) if offsets is None else offsets[..., 1:]
+    starts = ends - lengths if offsets is None else offsets[..., :-1]
+    numbers = torch.arange(data.shape[axis])
+    member = (numbers >= starts[..., None]) & (numbers < ends[..., None])
+    # The rows of each segment last, after the dimensions inside of a row.
+    rows = data.movedim(axis, -1).unsqueeze(axis)
+    member = member.reshape([*member.shape[:-1], *[1] * (data.dim() - axis - 1), -1])
+    neutral, name = _SEGMENTS[reduce]
+    reduced = getattr(torch, name)
+    found = reduced(torch.where(member, rows, neutral), -1)
+    if initial is not None:
+        first = torch.full_like(found, initial)
+        found = reduced(torch.stack([found, first], -1), -1)
+    if reduce == "mean":
+        count = (ends - starts).reshape(member.shape[:-1])
+        of_none = found if initial is not None else float("nan")
+        found = torch.where(count == 0, of_none, found / count)
+    return found

@@ -40,6 +40,37 @@ def pdist(x: Any, p: float = 2) -> Any:
     return _norm(torch.abs(x[rows] - x[others]), p)
 
 
+def _slope(x: Any, norm: Any, p: float) -> Any:
+    """Return the derivatives of the p-norm along the last dimension; 0 where it has a corner."""
+    if p == 0:
+        return torch.zeros_like(x)
+    norm, sign = norm[..., None], torch.sign(x)
+    if p == 1:
+        return sign
+    if p == float("inf"):
+        return torch.where(torch.abs(x) == norm, sign, 0)
+    corner = (norm == 0) | (x == 0)
+    ratio = torch.where(corner, 1, torch.abs(x)) / torch.where(norm == 0, 1, norm)
+    return torch.where(corner, 0, sign * (ratio if p == 2 else ratio ** (p - 1)))
+
+
+@decomposition("_cdist_backward.default")
+def cdist_backward(grad: Any, x: Any, y: Any, p: float, found: Any) -> Any:
+    if not grad.numel():
+        return torch.zeros_like(x)
+    apart = x[..., :, None, :] - y[..., None, :, :]
+    return (grad[..., None] * _slope(apart, found, p)).sum(-2)
+
+
+@decomposition("_pdist_backward.default")
+def pdist_backward(grad: Any, x: Any, p: float, found: Any) -> Any:
+    count = x.shape[0]
+    require(isinstance(count, int))
+    rows, others = torch.triu_indices(count, count, 1)
+    terms = grad[:, None] * _slope(x[rows] - x[others], found, p)
+    return torch.zeros_like(x).index_add(0, rows, terms).index_add(0, others, -terms)
+
+
 # Variances ---------------------------------------------------------------------------------------
 
 

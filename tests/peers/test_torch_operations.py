@@ -396,6 +396,23 @@ same(of_nothing, torch.zeros(2, 0, 0), torch.zeros(2, 0, 4), torch.randn(2, 3, 3
 same(lambda i, w: torch.bincount(i, w, minlength=7), torch.randint(0, 6, (9,)), torch.randn(9))
 same(lambda x: (*torch.histogram(x, 5), *torch.histogram(x, 4, range=(-1.0, 1.0), density=True)),
      rows)
+def segments(x, lengths):
+    found = [torch.segment_reduce(x, each, lengths=lengths, axis=1, unsafe=True)
+             for each in ("sum", "mean", "max", "min", "prod")]
+    return *found, torch.segment_reduce(x, "mean", lengths=lengths, axis=1, initial=2.0, unsafe=True)
+same(segments, torch.randn(2, 5, 3), tensor([[2, 0, 3], [1, 2, 2]]))
+def distances(x, y):
+    norms = lambda x, y: sum((torch.cdist(x, y, p).sin().sum() + torch.pdist(x[0], p).cos().sum())
+                             for p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")))
+    return torch.func.grad(norms, argnums=(0, 1))(x, y)
+same(distances, torch.randn(2, 4, 3), torch.randn(1, 5, 3))
+def scattered(x, source):
+    return torch.func.grad(lambda x, y: torch.masked_scatter(x, x > 0, y).sin().sum(), (0, 1))(
+        x, source)
+same(scattered, torch.randn(3, 4), torch.randn(4, 4))
+same(lambda x: [torch.lu_unpack(*torch.linalg.lu_factor(x), data, pivots)[3 - which]
+                for data, pivots, which in ((True, False, 1), (False, True, 3))],
+     torch.randn(3, 3))
 edges = tensor([-1.0, -0.2, 0.0, 0.7])
 same(lambda x, edges: (*torch.histogram(x, edges, weight=x.abs(), density=True),
                        torch.histogramdd(x, [3, 4, 2, 5]).hist,
