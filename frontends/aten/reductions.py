@@ -152,6 +152,12 @@ def softmax(operation: Any, x: Any, dim: int, *options: Any, **more: Any) -> Any
     return operation(x.reshape(1), 0, *options, **more).reshape(())
 
 
+@decomposition_with_op("_softmax_backward_data.default", "_log_softmax_backward_data.default")
+def softmax_backward(operation: Any, grad: Any, found: Any, dim: int, dtype: Any) -> Any:
+    require(not grad.dim())
+    return operation(grad.reshape(1), found.reshape(1), 0, dtype).reshape(())
+
+
 @decomposition_with_op("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
 def norm(operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():

@@ -413,6 +413,7 @@ same(scattered, torch.randn(3, 4), torch.randn(4, 4))
 same(lambda x: [torch.lu_unpack(*torch.linalg.lu_factor(x), data, pivots)[3 - which]
                 for data, pivots, which in ((True, False, 1), (False, True, 3))],
      torch.randn(3, 3))
+same(lambda x: torch.func.grad(lambda x: x.softmax(0) + x.log_softmax(0).sin())(x), tensor(2.0))
 edges = tensor([-1.0, -0.2, 0.0, 0.7])
 same(lambda x, edges: (*torch.histogram(x, edges, weight=x.abs(), density=True),
                        torch.histogramdd(x, [3, 4, 2, 5]).hist,
