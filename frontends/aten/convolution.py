@@ -1,7 +1,7 @@
-"""Decompose transposed convolutions of dynamic sizes that have one channel per group.
+"""Decompose gradients of convolutions, and transposed convolutions of dynamic sizes.
 
-Zeros are put between the pixels, and a margin around them, for a convolution with the mirrored
-window.
+The latter are those with one channel per group: zeros are put between the pixels, and a
+margin around them, for a convolution with the mirrored window.
 """
 
 from __future__ import annotations
@@ -50,3 +50,89 @@ def _spread(x: Any, dimension: int, stride: int) -> Any:
     zeros = [torch.zeros_like(x)] * (stride - 1)
     spread = torch.stack((x, *zeros), dimension).flatten(dimension - 1, dimension)
     return spread.narrow(dimension, 0, x.shape[dimension] * stride - stride + 1)
+
+
+@decomposition("convolution_backward.default")
+def gradients(
+    gradient: Any,
+    x: Any,
+    weight: Any,
+    _: Any,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    wanted: Sequence[bool],
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of a convolution where torch-mlir crashes.
+
+    It may be transposed, in groups, of volumes, or skip the last pixels. The gradient of a
+    convolution is a transposed one, and reversed.
+    """
+    require(is_static((*x.shape, *gradient.shape)))
+    rank = len(weight.shape) - 2
+    stride, padding, dilation = (
+        list(each) * (rank // len(each)) for each in (stride, padding, dilation)
+    )
+    sizes = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
+    skipped = ((n + 2 * pad - apart * (w - 1) - 1) % step for n, w, step, pad, apart in sizes)
+    require(transposed or groups > 1 or rank == 3 or any(skipped))
+    if transposed:
+        options = (stride, padding, dilation, False, [0] * rank, groups)
+        of_x = torch.ops.aten.convolution.default(gradient, weight, None, *options)
+        of_x = _window(of_x, [0] * rank, x.shape[2:])
+    else:
+        of_x = _transposed(gradient, weight, stride, padding, dilation, groups, x.shape[2:])
+    operands = (gradient, x) if transposed else (x, gradient)
+    of_weight = _of_weight(*operands, weight.shape, (stride, padding, dilation), groups)
+    of_bias = gradient.sum([0, *range(2, x.dim())])
+    found = zip((of_x, of_weight, of_bias), wanted, strict=True)
+    of_x, of_weight, of_bias = (each if is_wanted else None for each, is_wanted in found)
+    return of_x, of_weight, of_bias
+
+
+def _transposed(
+    x: Any,
+    weight: Any,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    sizes: Sequence[int],
+) -> Any:
+    """Return the pixels of a transposed convolution from `padding` on, zeros after its end."""
+    none = [0] * len(stride)
+    options = (stride, none, dilation, True, none, groups)
+    return _window(torch.ops.aten.convolution.default(x, weight, None, *options), padding, sizes)
+
+
+def _of_weight(
+    x: Any,
+    gradient: Any,
+    shape: Sequence[int],
+    steps: tuple[Sequence[int], Sequence[int], Sequence[int]],
+    groups: int,
+) -> Any:
+    """Convolve the operand with the gradient: channels become the batch, and the batch channels.
+
+    Steps of the window become distances of its elements, and distances steps.
+    """
+    stride, padding, dilation = steps
+    count, channels = x.shape[0], x.shape[1] // groups
+    parts = x.reshape(count, groups, channels, *x.shape[2:]).movedim(2, 0)
+    parts = parts.transpose(1, 2).reshape(channels, groups * count, *x.shape[2:])
+    none = [0] * len(stride)
+    found = torch.ops.aten.convolution.default(
+        parts, gradient.transpose(0, 1), None, dilation, padding, stride, False, none, groups
+    )
+    return _window(found.transpose(0, 1), none, shape[2:])
+
+
+def _window(x: Any, starts: Sequence[int], sizes: Sequence[int]) -> Any:
+    """Return a part of each image, which zeros follow."""
+    for axis, (start, size) in enumerate(zip(starts, sizes, strict=True), 2):
+        margin = [0] * (2 * (x.dim() - axis) - 1) + [max(0, start + size - x.shape[axis])]
+        x = torch.nn.functional.pad(x, margin).narrow(axis, start, size)
+    return x

@@ -154,6 +154,9 @@ def scatter(operation: Any, x: Any, dim: int, index: Any, source: Any) -> Any:
             for each in ((x.real, dim, index, source.real), (x.imag, dim, index, source.imag))
         )
         return torch.complex(*parts)
+    if not x.dim():
+        flat = source.reshape(1) if isinstance(source, torch.Tensor) else source
+        return operation(x.reshape(1), 0, index.reshape(1), flat).reshape(())
     require(dim < 0)
     return operation(x, dim + x.dim(), index, source)
 
@@ -437,3 +440,14 @@ def lcm(x: Any, y: Any) -> Any:
     x, y = broadcast(x, y)
     common = gcd(x, y)
     return torch.abs(torch.div(x, torch.where(common == 0, 1, common), rounding_mode="trunc") * y)
+
+
+@decomposition("rrelu_with_noise_backward.default")
+def rrelu_gradient(
+    gradient: Any, x: Any, noise: Any, lower: float, upper: float, training: bool, _: bool
+) -> Any:
+    """Multiply by the slope, where torch-mlir clamps the gradient itself."""
+    drawn = training and upper - lower > 1e-6
+    return (
+        gradient * noise if drawn else torch.where(x > 0, gradient, gradient * (lower + upper) / 2)
+    )

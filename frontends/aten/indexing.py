@@ -56,6 +56,11 @@ def empty_strided(size: Sequence[Any], _: Sequence[Any], *, dtype: Any = None, *
     return torch.empty(size, dtype=dtype)
 
 
+@decomposition("_efficientzerotensor.default")
+def zeros(size: Sequence[Any], *, dtype: Any = None, **more: Any) -> Any:
+    return torch.zeros(size, dtype=dtype)
+
+
 @decomposition("unfold.default")
 def unfold(x: Any, dim: int, size: int, step: int) -> Any:
     """Read windows at counted starts; PyTorch's own rule has an index for each element."""

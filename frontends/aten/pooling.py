@@ -116,37 +116,57 @@ for _rank in (2, 3):
 
 
 @decomposition_with_op("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
-def average(operation: Any, x: Any, window: Sequence[int], *options: Any) -> Any:
-    """Divide sums by the divisor of a 3d pool, which torch-mlir ignores."""
+def average(
+    operation: Any,
+    x: Any,
+    window: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor: int | None = None,
+) -> Any:
+    """Multiply averages by the sizes of windows and divide sums: torch-mlir only knows defaults."""
     rank = int(operation.name()[-2])
     if x.dim() == rank + 1:
-        return _of_one_image(operation, x, window, *options)
-    require(rank == 3 and len(options) == 5 and options[4] is not None)
-    return _divided(x, window, *options)
+        options = (window, stride, padding, ceil_mode, count_include_pad)
+        return _of_one_image(operation, x, *options, *([divisor] if rank > 1 else []))
+    sizes = list(x.shape[-rank:])
+    require((ceil_mode or divisor or (not count_include_pad and any(padding))) and is_static(sizes))
+    # Windows that reach beyond the padding count what they reach over, so pad before.
+    window, stride, padding = (
+        list(each) * (rank // len(each)) for each in (window, stride or window, padding)
+    )
+    ends = _ends(sizes, window, stride, padding, [1] * rank) if ceil_mode else padding
+    pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
+    padded, real = torch.nn.functional.pad(x, pads), x.dtype.is_floating_point
+    found = operation(padded if real else padded.to(torch.float64), window, stride)
+    counts: Any = divisor or _window_counts(
+        sizes, found.shape[-rank:], window, stride, padding, count_include_pad
+    )
+    if real:
+        return found * (prod(window) / counts)
+    sums = torch.round(found * prod(window)).to(x.dtype)
+    return torch.div(sums, counts, rounding_mode="trunc")
 
 
-def _divided(
-    x: Any,
+def _window_counts(
+    sizes: Sequence[int],
+    counts: Sequence[int],
     window: Sequence[int],
     stride: Sequence[int],
     padding: Sequence[int],
-    ceil_mode: bool,
-    _: bool,
-    divisor: int,
+    with_padding: bool,
 ) -> Any:
-    window = list(window) * (3 // len(window))
-    # Windows that reach beyond the padding count what they reach over, so pad before.
-    stride, padding = (list(each) * (3 // len(each)) for each in (stride or window, padding))
-    sizes = tuple(x.shape[-3:])
-    require(is_static(sizes))
-    ends = _ends(sizes, window, stride, padding, [1] * 3) if ceil_mode else padding
-    pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
-    padded = torch.nn.functional.pad(x, pads)
-    pool: Any = torch.ops.aten.avg_pool3d.default
-    if x.dtype.is_floating_point:
-        return pool(padded, window, stride) * (prod(window) / divisor)
-    sums = torch.round(pool(padded.to(torch.float64), window, stride) * prod(window))
-    return torch.div(sums.to(x.dtype), divisor, rounding_mode="trunc")
+    """Return how many elements each window has, up to the end of the padding or of the image."""
+    found = torch.ones((), dtype=torch.int64)
+    for size, count, extent, step, pad in zip(sizes, counts, window, stride, padding, strict=True):
+        first = torch.arange(count) * step - pad
+        last = torch.clamp(first + extent, max=size + pad)
+        if not with_padding:
+            first, last = torch.clamp(first, min=0), torch.clamp(last, max=size)
+        found = found[..., None] * (last - first)
+    return found
 
 
 def _average_gradient(rank: int) -> None:
@@ -162,28 +182,22 @@ def _average_gradient(rank: int) -> None:
         divisor: int | None,
     ) -> Any:
         """Spread each average over its window: a transposed convolution with ones."""
-        sizes = list(x.shape[-rank:])
-        require(not ceil_mode and is_static(sizes))
+        sizes, counted = x.shape[-rank:], gradient.shape[-rank:]
+        require(is_static(sizes))
         window, stride, padding = (
             list(each) * (rank // len(each)) for each in (window, stride or window, padding)
         )
-        counts: Any = divisor or prod(window)
-        if not (divisor or count_include_pad):
-            pool: Any = getattr(torch.nn.functional, f"avg_pool{rank}d")
-            ones = torch.ones(1, 1, *sizes, dtype=x.dtype)
-            counts = pool(ones, window, stride, padding, divisor_override=1)
+        counts: Any = divisor or _window_counts(
+            sizes, counted, window, stride, padding, count_include_pad
+        )
         spread: Any = getattr(torch.nn.functional, f"conv_transpose{rank}d")
-        shares = gradient.reshape(-1, 1, *gradient.shape[-rank:]) / counts
-        reached = [
-            (count - 1) * step - 2 * pad + size
-            for count, step, pad, size in zip(
-                shares.shape[-rank:], stride, padding, window, strict=True
-            )
-        ]
-        more = [size - end for size, end in zip(sizes, reached, strict=True)]
-        require(all(0 <= each < step for each, step in zip(more, stride, strict=True)))
-        kernel = torch.ones(1, 1, *window, dtype=x.dtype)
-        return spread(shares, kernel, None, stride, padding, more).reshape(x.shape)
+        shares = gradient.reshape(-1, 1, *counted) / counts
+        found = spread(shares, torch.ones(1, 1, *window, dtype=x.dtype), None, stride)
+        for axis, (size, pad) in enumerate(zip(sizes, padding, strict=True), 2):
+            short = max(0, pad + size - found.shape[axis])
+            ends = [0] * (2 * (rank + 1 - axis)) + [0, short]
+            found = torch.nn.functional.pad(found, ends).narrow(axis, pad, size)
+        return found.reshape(x.shape)
 
 
 for _rank in (2, 3):
@@ -231,8 +245,19 @@ def _adaptive_average(rank: int) -> None:
         return wide.to(x.dtype)
 
 
+def _adaptive_average_gradient(rank: int) -> None:
+    @decomposition(f"_adaptive_avg_pool{rank}d_backward.default")
+    def backward(gradient: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        wide = widened(gradient)
+        for axis in range(x.dim() - rank, x.dim()):
+            weights = _adaptive_weights(x.shape[axis], gradient.shape[axis], wide.dtype)
+            wide = (wide.movedim(axis, -1) @ weights).movedim(-1, axis)
+        return wide.to(x.dtype)
+
+
 for _rank in (2, 3):
     _adaptive_average(_rank)
+    _adaptive_average_gradient(_rank)
 
 
 def _adaptive_pool(name: str, rank: int) -> None:
@@ -266,5 +291,16 @@ def _adaptive_pool(name: str, rank: int) -> None:
         return values, places.expand(found.shape).gather(-1, at[..., None]).squeeze(-1)
 
 
+def _pool_gradient(name: str, rank: int) -> None:
+    @decomposition(f"{name}_backward.default")
+    def backward(gradient: Any, x: Any, *options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """Add each element to the place that it came from; windows may overlap."""
+        flat, places = torch.zeros_like(x).flatten(-rank), options[-1].flatten(-rank)
+        return flat.scatter_add(-1, places, gradient.flatten(-rank)).reshape(x.shape)
+
+
 for _rank in (2, 3):
     _adaptive_pool(f"adaptive_max_pool{_rank}d", _rank)
+    _pool_gradient(f"adaptive_max_pool{_rank}d", _rank)
+    _pool_gradient(f"fractional_max_pool{_rank}d", _rank)
+_pool_gradient("max_pool3d_with_indices", 3)

@@ -399,7 +399,8 @@ same(lambda x: (*torch.histogram(x, 5), *torch.histogram(x, 4, range=(-1.0, 1.0)
 def segments(x, lengths):
     found = [torch.segment_reduce(x, each, lengths=lengths, axis=1, unsafe=True)
              for each in ("sum", "mean", "max", "min", "prod")]
-    return *found, torch.segment_reduce(x, "mean", lengths=lengths, axis=1, initial=2.0, unsafe=True)
+    more = torch.segment_reduce(x, "mean", lengths=lengths, axis=1, initial=2.0, unsafe=True)
+    return *found, more
 same(segments, torch.randn(2, 5, 3), tensor([[2, 0, 3], [1, 2, 2]]))
 def distances(x, y):
     norms = lambda x, y: sum((torch.cdist(x, y, p).sin().sum() + torch.pdist(x[0], p).cos().sum())
@@ -414,6 +415,34 @@ same(lambda x: [torch.lu_unpack(*torch.linalg.lu_factor(x), data, pivots)[3 - wh
                 for data, pivots, which in ((True, False, 1), (False, True, 3))],
      torch.randn(3, 3))
 same(lambda x: torch.func.grad(lambda x: x.softmax(0) + x.log_softmax(0).sin())(x), tensor(2.0))
+def trained(run, *options, **more):
+    def gradients(*inputs):
+        f = lambda *inputs: run(*inputs, *options, **more).sin().sum()
+        return torch.func.grad(f, tuple(range(len(inputs))))(*inputs)
+    return gradients
+image, volume = torch.randn(2, 4, 7, 8), torch.randn(1, 2, 5, 4, 6)
+same(trained(functional.conv2d, padding=1, groups=4), image, torch.randn(4, 1, 3, 3))
+same(trained(functional.conv2d, stride=(3, 2), padding=(2, 1), dilation=2, groups=2), image,
+     torch.randn(6, 2, 2, 3), torch.randn(6))
+same(trained(functional.conv2d, stride=2), image, torch.randn(3, 4, 3, 3))
+same(trained(functional.conv3d, stride=(1, 2, 1)), volume, torch.randn(3, 2, 2, 2, 3))
+same(trained(functional.conv_transpose2d, stride=2, padding=1, output_padding=1, groups=2), image,
+     torch.randn(4, 3, 3, 3))
+for options in ((3, 2, 1, True, True), (3, 2, 1, True, False), (2, 2, 0, True),
+                (3, 1, 1, False, False), (3, 2, 1, True, True, 5)):
+    same(trained(functional.avg_pool2d, *options), image)
+    same(trained(functional.avg_pool3d, *options), volume)
+    if len(options) < 6:
+        same(trained(functional.avg_pool1d, *options), image[0])
+    same(lambda x: functional.avg_pool2d(x, *options), (image * 9).round().to(torch.int64))
+for size in (3, 4):
+    same(trained(functional.adaptive_avg_pool2d, size), image)
+    same(trained(functional.adaptive_avg_pool3d, size), volume)
+    same(trained(functional.adaptive_max_pool2d, size), image)
+    same(trained(functional.adaptive_max_pool3d, size), volume)
+same(trained(functional.max_pool3d, 2, 2, 1), volume)
+same(trained(functional.rrelu, training=False), image)
+same(trained(torch.sgn), image)
 edges = tensor([-1.0, -0.2, 0.0, 0.7])
 same(lambda x, edges: (*torch.histogram(x, edges, weight=x.abs(), density=True),
                        torch.histogramdd(x, [3, 4, 2, 5]).hist,
