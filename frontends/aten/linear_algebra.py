@@ -217,6 +217,12 @@ _with_status("linalg_lu_factor_ex", lu_factor)
 _with_status("linalg_solve_ex", solve)
 
 
+@decomposition("_linalg_solve_ex.default")
+def solve_with_factors(x: Any, y: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """Return the factors as well, which the gradient reads."""
+    return solve(x, y, left=left), *lu_factor(x), torch.zeros(x.shape[:-2], dtype=torch.int32)
+
+
 @decomposition("linalg_pinv.atol_rtol_tensor")
 def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Treat singular values up to `atol`, or `rtol` of the largest one, as 0."""

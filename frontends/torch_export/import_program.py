@@ -97,6 +97,7 @@ def import_program(
     module, and EffectError.
     """
     inline_control_flow(torch, exported.graph_module)
+    _drop_matrix_checks(torch, exported.graph_module.graph)
     exported.constants.update(constants_of(torch, exported.graph_module))
     graph_module = exported.graph_module
     refused = refused_masks(torch, graph_module) | refused_half_complex(torch, graph_module)
@@ -276,6 +277,13 @@ def _failure_message(refusals: Sequence[_ConversionFailure]) -> str:
         f"torch-mlir has no conversion of {', nor of '.join(told)}{where}: write the module"
         f" without{known}, or compile an ExportedProgram whose run_decompositions replaced it"
     )
+
+
+def _drop_matrix_checks(torch: Any, graph: Any) -> None:
+    """Drop the checks of singular matrices, whose inverses have infinities or NaN."""
+    check = torch.ops.aten._linalg_check_errors.default
+    for node in graph.find_nodes(op="call_function", target=check):
+        graph.erase_node(node)
 
 
 _OPERATOR = re.compile(r'"torch\.operator".*?name = "torch\.([\w.]+)"', re.DOTALL)

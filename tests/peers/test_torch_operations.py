@@ -443,6 +443,12 @@ for size in (3, 4):
 same(trained(functional.max_pool3d, 2, 2, 1), volume)
 same(trained(functional.rrelu, training=False), image)
 same(trained(torch.sgn), image)
+positive = square @ square.mT + torch.eye(square.shape[-1])
+for run in (torch.linalg.inv, torch.linalg.cholesky, torch.logdet,
+            lambda x: torch.linalg.slogdet(x)[1], lambda x: torch.linalg.lu_factor(x)[0],
+            lambda x: torch.linalg.matrix_power(x, -2)):
+    same(trained(run), positive)
+same(trained(torch.linalg.solve), positive, square)
 edges = tensor([-1.0, -0.2, 0.0, 0.7])
 same(lambda x, edges: (*torch.histogram(x, edges, weight=x.abs(), density=True),
                        torch.histogramdd(x, [3, 4, 2, 5]).hist,
