@@ -139,15 +139,15 @@ def average(
     )
     ends = _ends(sizes, window, stride, padding, [1] * rank) if ceil_mode else padding
     pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
-    padded, real = torch.nn.functional.pad(x, pads), x.dtype.is_floating_point
-    found = operation(padded if real else padded.to(torch.float64), window, stride)
+    real = x.dtype.is_floating_point
+    wide = widened(x) if real else x.to(torch.float64)
+    sums = operation(torch.nn.functional.pad(wide, pads), window, stride) * prod(window)
     counts: Any = divisor or _window_counts(
-        sizes, found.shape[-rank:], window, stride, padding, count_include_pad
+        sizes, sums.shape[-rank:], window, stride, padding, count_include_pad
     )
     if real:
-        return found * (prod(window) / counts)
-    sums = torch.round(found * prod(window)).to(x.dtype)
-    return torch.div(sums, counts, rounding_mode="trunc")
+        return (sums / counts).to(x.dtype)
+    return torch.div(torch.round(sums).to(x.dtype), counts, rounding_mode="trunc")
 
 
 def _window_counts(

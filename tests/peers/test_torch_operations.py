@@ -435,6 +435,8 @@ for options in ((3, 2, 1, True, True), (3, 2, 1, True, False), (2, 2, 0, True),
     if len(options) < 6:
         same(trained(functional.avg_pool1d, *options), image[0])
     same(lambda x: functional.avg_pool2d(x, *options), (image * 9).round().to(torch.int64))
+    same(lambda x, y: (functional.avg_pool2d(x, *options), functional.avg_pool2d(y, *options)),
+         image.to(torch.bfloat16), image.to(torch.float64))
 for size in (3, 4):
     same(trained(functional.adaptive_avg_pool2d, size), image)
     same(trained(functional.adaptive_avg_pool3d, size), volume)
