@@ -217,11 +217,16 @@ def _slice(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.real_dynamic_slice")
 def _real_dynamic_slice(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Convert a slice with dynamic strides, which reads its elements one by one."""
+    """Convert a slice, which reads its elements one by one unless all numbers are constants."""
     e = lowering.emit
     source = operands[0]
     rank = len(shape(source))
-    starts, limits, strides = (index_values(e, operands[i], rank) for i in (1, 2, 3))
+    starts, limits, strides = (
+        [known(each) for each in index_values(e, operands[i], rank)] for i in (1, 2, 3)
+    )
+    steps = [each for each in strides if isinstance(each, int)]
+    if len(steps) == rank and _is_inside(starts, steps, result_sizes(op), shape(source)):
+        return [e.extract_slice(source, starts, result_sizes(op), steps)]
     sizes: list[IndexOrInt] = []
     for dimension, size in enumerate(result_sizes(op)):
         length = e.subtract(limits[dimension], starts[dimension])
@@ -239,6 +244,16 @@ def _real_dynamic_slice(lowering: Lowering, op: Operation, operands: Tensors) ->
         return [inner.element(source, indices)]
 
     return [e.loops([], [], [empty], None, body)[0]]
+
+
+def _is_inside(
+    starts: IndexList, strides: Sequence[int], sizes: Sequence[int], extents: Sequence[int]
+) -> bool:
+    """Return whether a slice is known to lie in a tensor of these extents."""
+    return all(
+        isinstance(start, int) and 0 <= start <= start + (size - 1) * stride < extent
+        for start, stride, size, extent in zip(starts, strides, sizes, extents, strict=True)
+    )
 
 
 def clamped_starts(

@@ -206,3 +206,19 @@ func.func @tuples(%t: tuple<tensor<2xf32>, tuple<tensor<i32>, tensor<3xf32>>> {a
   %r = stablehlo.tuple %s, %z : tuple<tensor<2xf32>, tensor<3xf32>>
   return %r : tuple<tensor<2xf32>, tensor<3xf32>>
 }
+
+// A dynamic slice by constants is a slice, which the partitioner can split; one of nothing reads no element.
+// CHECK-LABEL: func.func @slice_by_constants
+// CHECK: tensor.extract_slice %a[1, 2] [2, 4] [1, 2] : tensor<4x9xf32> to tensor<2x4xf32>
+// CHECK: tensor.empty() : tensor<0x9xf32>
+func.func @slice_by_constants(%a: tensor<4x9xf32>) -> (tensor<2x4xf32>, tensor<0x9xf32>) {
+  %s = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+  %l = stablehlo.constant dense<[3, 9]> : tensor<2xi64>
+  %t = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+  %0 = stablehlo.real_dynamic_slice %a, %s, %l, %t : (tensor<4x9xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x4xf32>
+  %z = stablehlo.constant dense<0> : tensor<2xi64>
+  %e = stablehlo.constant dense<[0, 9]> : tensor<2xi64>
+  %o = stablehlo.constant dense<1> : tensor<2xi64>
+  %1 = stablehlo.real_dynamic_slice %a, %z, %e, %o : (tensor<4x9xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<0x9xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<0x9xf32>
+}
