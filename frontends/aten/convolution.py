@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .inline_mlir import emit_inline_mlir
 from .rules import decomposition, is_static, require, torch
 
 
@@ -119,15 +120,21 @@ def _of_weight(
 
     Steps of the window become distances of its elements, and distances steps.
     """
-    stride, padding, dilation = steps
-    count, channels = x.shape[0], x.shape[1] // groups
-    parts = x.reshape(count, groups, channels, *x.shape[2:]).movedim(2, 0)
-    parts = parts.transpose(1, 2).reshape(channels, groups * count, *x.shape[2:])
-    none = [0] * len(stride)
-    found = torch.ops.aten.convolution.default(
-        parts, gradient.transpose(0, 1), None, dilation, padding, stride, False, none, groups
+    stride, dilation = list(steps[0]), list(steps[2])
+    lengths = zip(x.shape[2:], gradient.shape[2:], shape[2:], *steps, strict=True)
+    pads = [
+        [pad, apart * (w - 1) + step * (m - 1) + 1 - n - pad]
+        for n, m, w, step, pad, apart in lengths
+    ]
+    axes = ", ".join(map(str, range(len(stride))))
+    body = (
+        f"%r = stablehlo.convolution(%a0, %a1) "
+        f"dim_numbers = [f, b, {axes}]x[i, o, {axes}]->[f, b, {axes}], "
+        f"window = {{{{stride = {dilation}, pad = {pads}, rhs_dilate = {stride}}}}} "
+        f"{{{{batch_group_count = {groups} : i64, feature_group_count = 1 : i64}}}} "
+        ": ({0}, {1}) -> {r}"
     )
-    return _window(found.transpose(0, 1), none, shape[2:])
+    return emit_inline_mlir(body, shape, x.dtype, x, gradient)
 
 
 def _window(x: Any, starts: Sequence[int], sizes: Sequence[int]) -> Any:

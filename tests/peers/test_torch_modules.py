@@ -238,6 +238,9 @@ refused("Airy", f"which is written at {own}:15", x[:, :4])
 """
 
 TRAINS = """
+import io, sys
+from mesh_opt.tools.mesh_opt import main
+
 nn, func = torch.nn, torch.func
 
 class Adam(nn.Module):
@@ -276,6 +279,25 @@ def each(x, y):
 same(each, torch.randn(5, 3), torch.randn(5, 3))
 same(lambda x: (func.jacrev(torch.sin)(x), func.jacfwd(torch.exp)(x),
                 func.hessian(lambda x: (x ** 3).sum())(x)), torch.randn(4))
+
+# With the batch split, the gradients of all weights are one all-reduce, and nothing is gathered.
+class Convolutions(nn.Module):
+    def forward(self, x, deep, wide, back):
+        def loss(deep, wide, back):
+            y = functional.conv2d(x, deep, padding=1, groups=8)
+            y = functional.conv2d(y, wide, stride=2, padding=1).relu()
+            return functional.conv_transpose2d(y, back, stride=2).square().mean()
+
+        return func.grad(loss, (0, 1, 2))(deep, wide, back)
+
+given = (torch.randn(8, 8, 12, 12), torch.randn(8, 1, 3, 3), torch.randn(16, 8, 3, 3),
+         torch.randn(16, 4, 2, 2))
+k = mesh_opt.torch.compile(Convolutions(), *given, mesh=4, placements={"x": [[0]]})
+torch.testing.assert_close(k(*given), Convolutions()(*given), rtol=1e-4, atol=1e-5)
+partitioned = io.StringIO()
+assert main(["--spmd"], io.StringIO(k.text), partitioned, sys.stderr) == 0
+assert partitioned.getvalue().count("shard.all_reduce") == 1
+assert "all_gather" not in partitioned.getvalue()
 
 class Recurrent(nn.Module):
     def __init__(self):
