@@ -187,9 +187,9 @@ def _average_gradient(rank: int) -> None:
         window, stride, padding = (
             list(each) * (rank // len(each)) for each in (window, stride or window, padding)
         )
-        counts: Any = divisor or _window_counts(
-            sizes, counted, window, stride, padding, count_include_pad
-        )
+        counts: Any = divisor or prod(window)
+        if not divisor and (ceil_mode or not count_include_pad):
+            counts = _window_counts(sizes, counted, window, stride, padding, count_include_pad)
         spread: Any = getattr(torch.nn.functional, f"conv_transpose{rank}d")
         shares = gradient.reshape(-1, 1, *counted) / counts
         found = spread(shares, torch.ones(1, 1, *window, dtype=x.dtype), None, stride)
