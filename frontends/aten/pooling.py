@@ -128,15 +128,15 @@ def average(
 ) -> Any:
     """Multiply averages by the sizes of windows and divide sums: torch-mlir only knows defaults."""
     rank = int(operation.name()[-2])
+    window, stride, padding = (
+        list(each) * (rank // len(each)) for each in (window, stride or window, padding)
+    )
     if x.dim() == rank + 1:
         options = (window, stride, padding, ceil_mode, count_include_pad)
         return _of_one_image(operation, x, *options, *([divisor] if rank > 1 else []))
     sizes = list(x.shape[-rank:])
     require((ceil_mode or divisor or (not count_include_pad and any(padding))) and is_static(sizes))
     # Windows that reach beyond the padding count what they reach over, so pad before.
-    window, stride, padding = (
-        list(each) * (rank // len(each)) for each in (window, stride or window, padding)
-    )
     ends = _ends(sizes, window, stride, padding, [1] * rank) if ceil_mode else padding
     pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
     real = x.dtype.is_floating_point
