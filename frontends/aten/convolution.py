@@ -85,7 +85,7 @@ def gradients(
         of_x = torch.ops.aten.convolution.default(gradient, weight, None, *options)
         of_x = _window(of_x, [0] * rank, x.shape[2:])
     else:
-        of_x = _transposed(gradient, weight, stride, padding, dilation, groups, x.shape[2:])
+        of_x = transposed_part(gradient, weight, stride, padding, dilation, groups, x.shape[2:])
     operands = (gradient, x) if transposed else (x, gradient)
     of_weight = _of_weight(*operands, weight.shape, (stride, padding, dilation), groups)
     of_bias = gradient.sum([0, *range(2, x.dim())])
@@ -94,7 +94,7 @@ def gradients(
     return of_x, of_weight, of_bias
 
 
-def _transposed(
+def transposed_part(
     x: Any,
     weight: Any,
     stride: Sequence[int],

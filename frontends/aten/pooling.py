@@ -7,6 +7,7 @@ from math import prod
 from operator import mod
 from typing import Any
 
+from .convolution import transposed_part
 from .rules import (
     as_number,
     decomposition,
@@ -190,13 +191,8 @@ def _average_gradient(rank: int) -> None:
         counts: Any = divisor or prod(window)
         if not divisor and (ceil_mode or not count_include_pad):
             counts = _window_counts(sizes, counted, window, stride, padding, count_include_pad)
-        spread: Any = getattr(torch.nn.functional, f"conv_transpose{rank}d")
-        shares = gradient.reshape(-1, 1, *counted) / counts
-        found = spread(shares, torch.ones(1, 1, *window, dtype=x.dtype), None, stride)
-        for axis, (size, pad) in enumerate(zip(sizes, padding, strict=True), 2):
-            short = max(0, pad + size - found.shape[axis])
-            ends = [0] * (2 * (rank + 1 - axis)) + [0, short]
-            found = torch.nn.functional.pad(found, ends).narrow(axis, pad, size)
+        shares, kernel = gradient.reshape(-1, 1, *counted) / counts, x.new_ones(1, 1, *window)
+        found = transposed_part(shares, kernel, stride, padding, [1] * rank, 1, sizes)
         return found.reshape(x.shape)
 
 

@@ -199,10 +199,10 @@ def histogram_of_column_edges(
 
 @decomposition("multilabel_margin_loss_forward.default")
 def multilabel(x: Any, target: Any, reduction: int) -> Any:
-    # PyTorch's own rule wrongly counts targets after the first negative one.
     if x.dim() == 0:
         loss, chosen = multilabel(x[None], target[None], reduction)
         return loss, chosen[0]
+    # PyTorch's own rule wrongly counts targets after the first negative one.
     classes = x.shape[-1]
     numbers = torch.arange(classes)
     valid = numbers < torch.where(target < 0, numbers, classes).amin(-1, keepdim=True)
