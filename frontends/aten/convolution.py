@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, is_static, require, torch
+from .rules import decomposition, for_axes, is_static, require, torch
 
 
 @decomposition("convolution.default")
@@ -74,9 +74,7 @@ def gradients(
     """
     require(is_static((*x.shape, *gradient.shape)))
     rank = len(weight.shape) - 2
-    stride, padding, dilation = (
-        list(each) * (rank // len(each)) for each in (stride, padding, dilation)
-    )
+    stride, padding, dilation = for_axes(rank, stride, padding, dilation)
     sizes = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
     skipped = ((n + 2 * pad - apart * (w - 1) - 1) % step for n, w, step, pad, apart in sizes)
     require(transposed or groups > 1 or rank == 3 or any(skipped))

@@ -12,6 +12,7 @@ from .rules import (
     as_number,
     decomposition,
     decomposition_with_op,
+    for_axes,
     is_empty,
     is_static,
     require,
@@ -32,9 +33,8 @@ def _pool(name: str, rank: int) -> None:
     ) -> Any:
         operation: Any = getattr(torch.ops.aten, name).default
         sizes = tuple(x.shape[-rank:])
-        window, stride, padding, dilation = (
-            list(each) * (rank // len(each))
-            for each in (window, stride or window, padding, dilation)
+        window, stride, padding, dilation = for_axes(
+            rank, window, stride or window, padding, dilation
         )
         if x.dim() == rank + 1:
             return _of_one_image(operation, x, window, stride, padding, dilation, ceil_mode)
@@ -129,9 +129,7 @@ def average(
 ) -> Any:
     """Multiply averages by the sizes of windows and divide sums: torch-mlir only knows defaults."""
     rank = int(operation.name()[-2])
-    window, stride, padding = (
-        list(each) * (rank // len(each)) for each in (window, stride or window, padding)
-    )
+    window, stride, padding = for_axes(rank, window, stride or window, padding)
     if x.dim() == rank + 1:
         options = (window, stride, padding, ceil_mode, count_include_pad)
         return _of_one_image(operation, x, *options, *([divisor] if rank > 1 else []))
@@ -185,9 +183,7 @@ def _average_gradient(rank: int) -> None:
         """Spread each average over its window: a transposed convolution with ones."""
         sizes, counted = x.shape[-rank:], gradient.shape[-rank:]
         require(is_static(sizes))
-        window, stride, padding = (
-            list(each) * (rank // len(each)) for each in (window, stride or window, padding)
-        )
+        window, stride, padding = for_axes(rank, window, stride or window, padding)
         counts: Any = divisor or prod(window)
         if not divisor and (ceil_mode or not count_include_pad):
             counts = _window_counts(sizes, counted, window, stride, padding, count_include_pad)
@@ -262,7 +258,7 @@ def _adaptive_pool(name: str, rank: int) -> None:
         sizes = x.shape[-rank:]
         require(is_static(counts) and not is_empty((*counts, *sizes)))
         require(x.dtype.is_floating_point)
-        counts = list(counts) * (rank // len(counts))
+        (counts,) = for_axes(rank, counts)
         # Build [..., count, widest, count, widest, ...], then move `widest` to the end.
         inside, flat = torch.ones((), dtype=torch.bool), torch.zeros((), dtype=torch.int64)
         lead = x.dim() - rank

@@ -11,7 +11,7 @@ operation unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -60,6 +60,11 @@ def widened(x: Any) -> Any:
 def in_f32(operation: Callable[..., Any], x: Any, *more: Any, **options: Any) -> Any:
     """Compute an operation on narrow floats in f32, and round once; torch-mlir rounds each step."""
     return operation(widened(x), *map(widened, more), **options).to(x.dtype)
+
+
+def for_axes(rank: int, *options: Sequence[int]) -> list[list[int]]:
+    """Return each option with a number for each axis; a single number is that of all axes."""
+    return [list(each) * (rank // len(each)) for each in options]
 
 
 def decomposition_with_op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
